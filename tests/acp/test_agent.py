@@ -41,7 +41,7 @@ async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: A
         "auth": {"terminal": True},
     }
     assert agent.capabilities.load_session
-    assert agent.handshake.agent_info.name == "scripted"
+    assert agent.handshake.agent_info["name"] == "scripted"
     assert agent.is_running
 
 

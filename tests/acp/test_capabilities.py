@@ -195,7 +195,7 @@ def test_what_the_page_does_not_cover_is_still_told() -> None:
         }
     )
     assert (handshake.delete_session, handshake.logout) == (True, True)
-    assert (handshake.agent_info.name, handshake.agent_info.version) == ("a", "1")
+    assert handshake.agent_info == {"name": "a", "title": "A", "version": "1"}
     assert handshake.raw["_meta"] == {"steering": {"supported": True}}
     assert [method.type for method in handshake.auth_methods] == ["agent", "terminal", "agent", "env_var"]
     assert [method.login_command(("a", "--acp")) for method in handshake.auth_methods] == [

@@ -12,7 +12,7 @@ from serai import agents
 from serai.acp.process.connection import Launch
 from serai.acp.updates import Cost
 from serai.agents import CostTracker, Price
-from serai.agents.ask.costs import Meter, Tokens
+from serai.agents.ask.costs import Meter, TurnTokens
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import BudgetExceeded
 
@@ -238,13 +238,13 @@ PARTS = {
 @pytest.mark.parametrize(
     ("total", "tokens"),
     [
-        (None, Tokens(100, 7, 3, 20, 5)),
-        (135, Tokens(100, 7, 3, 20, 5)),
-        (120, Tokens(90, 7, 3, 15, 5)),
-        (125, Tokens(90, 7, 3, 20, 5)),  # thoughts come on top, what was cached does not
-        (130, Tokens(100, 7, 3, 15, 5)),  # the other way round
-        (1, Tokens(100, 7, 3, 20, 5)),
+        (None, TurnTokens(100, 7, 3, 20, 5)),
+        (135, TurnTokens(100, 7, 3, 20, 5)),
+        (120, TurnTokens(90, 7, 3, 15, 5)),
+        (125, TurnTokens(90, 7, 3, 20, 5)),  # thoughts come on top, what was cached does not
+        (130, TurnTokens(100, 7, 3, 15, 5)),  # the other way round
+        (1, TurnTokens(100, 7, 3, 20, 5)),
     ],
 )
-def test_the_total_says_what_is_part_of_what(total: int | None, tokens: Tokens) -> None:
-    assert Tokens.of({**PARTS, "totalTokens": total}) == tokens
+def test_the_total_says_what_is_part_of_what(total: int | None, tokens: TurnTokens) -> None:
+    assert TurnTokens.of({**PARTS, "totalTokens": total}) == tokens

@@ -42,7 +42,7 @@ async def test_a_session_has_its_agents_capabilities_and_a_host(players: Players
         assert session.capabilities == session.host.capabilities
         assert session.host.capabilities.additional_directories
         assert session.host.definition.id == "able"
-        assert session.host.handshake.agent_info.name == "player"
+        assert session.host.handshake.agent_info["name"] == "player"
         assert [method.id for method in session.host.handshake.auth_methods] == ["key"]
         assert (session.id, session.cwd) == ("s1", players.project)
         assert session.modes is not None

@@ -107,10 +107,10 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert (changed.call.text, changed.call.terminals) == ("README.md", ("term",))
     assert changed.call.diffs == (Diff("/a", "new", "old"),)
     assert fine == [TextAdded("It is "), TextAdded("fine.")]
-    assert (mode, info) == (ModeChanged("do"), SessionInfoChanged(title="Looking"))
-    assert commands == CommandsChanged(({"name": "review", "description": ""},))
+    assert (mode, info) == (ModeChanged(current_mode_id="do"), SessionInfoChanged(title="Looking"))
+    assert commands == CommandsChanged(available_commands=[{"name": "review", "description": ""}])
     assert isinstance(options, OptionsChanged)
-    assert options.options[0].value == "large"
+    assert options.config_options[0]["currentValue"] == "large"
     assert usage == UsageChanged(used=10, size=100, cost=Cost(amount=0.25))
     assert isinstance(raw, RawEvent)
     assert (raw.kind, raw.data["depth"]) == ("hologram", 3)

@@ -71,15 +71,6 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentInfo:
-    """Who the agent is, in its own words."""
-
-    name: str | None = None
-    title: str | None = None
-    version: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AuthMethod:
     """A way to sign in that the agent offers."""
 
@@ -109,7 +100,8 @@ class Handshake:
     capabilities: AgentCapabilities
     protocol_version: Any
     """As the agent told it; `None` when it did not."""
-    agent_info: AgentInfo
+    agent_info: Mapping[str, str | None]
+    """The agent's own `name`, `title` and `version`."""
     auth_methods: tuple[AuthMethod, ...]
     raw: Mapping[str, Any]
     """All of it, with what the ten fields do not cover."""
@@ -122,7 +114,7 @@ class Handshake:
         return cls(
             capabilities=AgentCapabilities.of(raw),
             protocol_version=raw.get("protocolVersion"),
-            agent_info=AgentInfo(*(text_of(info.get(name)) for name in ("name", "title", "version"))),
+            agent_info={name: text_of(info.get(name)) for name in ("name", "title", "version")},
             auth_methods=tuple(
                 _auth_method(each) for each in list_of(raw.get("authMethods")) if object_of(each).get("id")
             ),

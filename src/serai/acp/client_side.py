@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from serai.acp.shapes import objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
-from serai.errors import ProtocolError
-from serai.jsonrpc.messages import METHOD_NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,40 +208,35 @@ class ClientSide:
 
     async def read_text_file(self, request: ReadTextFile, /) -> str:
         """The text of a file."""
-        raise _refusal("fs/read_text_file", request)
+        raise NotImplementedError
 
     async def write_text_file(self, request: WriteTextFile, /) -> None:
         """Write a file."""
-        raise _refusal("fs/write_text_file", request)
+        raise NotImplementedError
 
     async def create_terminal(self, request: CreateTerminal, /) -> str:
         """Run a command, and return the id of its terminal without waiting for it."""
-        raise _refusal("terminal/create", request)
+        raise NotImplementedError
 
     async def terminal_output(self, request: TerminalRequest, /) -> TerminalOutput:
         """What the command has written so far."""
-        raise _refusal("terminal/output", request)
+        raise NotImplementedError
 
     async def wait_for_terminal_exit(self, request: TerminalRequest, /) -> TerminalExit:
         """Wait for the command's end."""
-        raise _refusal("terminal/wait_for_exit", request)
+        raise NotImplementedError
 
     async def kill_terminal(self, request: TerminalRequest, /) -> None:
         """End the command; the terminal stays."""
-        raise _refusal("terminal/kill", request)
+        raise NotImplementedError
 
     async def release_terminal(self, request: TerminalRequest, /) -> None:
         """End the command if it runs, and forget the terminal."""
-        raise _refusal("terminal/release", request)
+        raise NotImplementedError
 
     async def create_elicitation(self, request: Elicitation, /) -> ElicitationAnswer:
         """Ask the person."""
-        raise _refusal("elicitation/create", request)
+        raise NotImplementedError
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
         """What the person was sent to an address for is done."""
-
-
-def _refusal(method: str, request: object) -> ProtocolError:
-    del request
-    return ProtocolError(f"this client does not have {method}", number=METHOD_NOT_FOUND)

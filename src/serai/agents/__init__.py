@@ -42,9 +42,5 @@ from serai.agents.ask.turn import *
 from serai.agents.catalogue.agents import Catalogue as Catalogue, built_in as built_in
 from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition, Way as Way
 from serai.agents.catalogue.finder import FoundAgent as FoundAgent
-from serai.agents.catalogue.introduction import (
-    EffortKind as EffortKind,
-    Models as Models,
-    ModelsFrom as ModelsFrom,
-)
+from serai.agents.catalogue.introduction import Models as Models
 from serai.agents.several import *

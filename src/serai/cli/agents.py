@@ -299,7 +299,7 @@ def _introduction(found: FoundAgent, told: Introduction, remembered: Remembered 
     handshake = told.handshake
     return {
         **_document(found, remembered),
-        "agentInfo": asdict(handshake.agent_info),
+        "agentInfo": handshake.agent_info,
         "protocolVersion": handshake.protocol_version,
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
@@ -315,7 +315,7 @@ def _introduction(found: FoundAgent, told: Introduction, remembered: Remembered 
 def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
     handshake = told.handshake
     info = handshake.agent_info
-    yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()
+    yield f"{info['title'] or info['name'] or found.label} {info['version'] or found.version or ''}".rstrip()
     yield f"  program       {found.path}"
     yield f"  can           {_abilities(handshake.capabilities)}"
     for method in handshake.auth_methods:

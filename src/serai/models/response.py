@@ -19,7 +19,7 @@ from pydantic_ai.usage import RequestUsage
 
 from serai.acp.shapes import is_object
 from serai.acp.tool_calls import ToolUse
-from serai.agents.ask.costs import Tokens
+from serai.agents.ask.costs import TurnTokens
 from serai.agents.ask.events import (
     AskResult,
     Event,
@@ -51,7 +51,7 @@ def usage_of(result: AskResult) -> RequestUsage:
     """
     usage = RequestUsage(unmeasured_requests=1)
     if result.usage:
-        tokens = Tokens.of(result.usage)
+        tokens = TurnTokens.of(result.usage)
         usage = RequestUsage(
             input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
             output_tokens=tokens.output + tokens.thought,

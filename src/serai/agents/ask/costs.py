@@ -23,7 +23,7 @@ _VERSION = re.compile(r"[-@:.]v?\d+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TurnTokens:
     """The tokens of a turn. No token is of two kinds."""
 
     input: int
@@ -33,7 +33,7 @@ class Tokens:
     thought: int
 
     @classmethod
-    def of(cls, usage: Mapping[str, Any]) -> Tokens:
+    def of(cls, usage: Mapping[str, Any]) -> TurnTokens:
         """The tokens that `AskResult.usage` tells.
 
         Most agents tell the kinds apart from one another. Of some, what was cached is part of the input, or
@@ -70,7 +70,7 @@ class Price:
 
     def of(self, usage: Mapping[str, Any]) -> float:
         """What the tokens of a turn cost, as `AskResult.usage` tells them."""
-        tokens = Tokens.of(usage)
+        tokens = TurnTokens.of(usage)
         read = self.input if self.cached_read is None else self.cached_read
         write = self.input if self.cached_write is None else self.cached_write
         taken = self.input * tokens.input + read * tokens.cached_read + write * tokens.cached_write

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from serai.acp import updates
-from serai.acp.options import ConfigOption, read_options
 from serai.acp.tool_calls import ToolUse
 from serai.agents.ask.permissions import PermissionAsked
 
@@ -131,27 +130,6 @@ class ToolChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class ModeChanged:
-    """The session is in another mode."""
-
-    mode_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandsChanged:
-    """The agent's commands, all of them: `name`, `description`, `input`."""
-
-    commands: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OptionsChanged:
-    """What can be chosen for the session, all of it, with the values now."""
-
-    options: tuple[ConfigOption, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class TurnFinished:
     """The turn is over. It is the last event."""
 
@@ -176,9 +154,12 @@ class RawEvent:
 
 
 PlanChanged = updates.PlanUpdate
+ModeChanged = updates.CurrentModeUpdate
+CommandsChanged = updates.AvailableCommandsUpdate
+OptionsChanged = updates.ConfigOptionUpdate
 SessionInfoChanged = updates.SessionInfoUpdate
 UsageChanged = updates.UsageUpdate
-"""Three updates are events as they are."""
+"""Updates that are events as they are. What they change is also in the session, by then."""
 
 Event: TypeAlias = (
     TextAdded
@@ -195,18 +176,3 @@ Event: TypeAlias = (
     | TurnFinished
     | RawEvent
 )
-
-
-def event_of(update: updates.Update) -> Event:
-    """The event that an update is which does not change what is known of the turn."""
-    match update:
-        case PlanChanged() | SessionInfoChanged() | UsageChanged():
-            return update
-        case updates.CurrentModeUpdate():
-            return ModeChanged(update.current_mode_id)
-        case updates.AvailableCommandsUpdate():
-            return CommandsChanged(tuple(update.available_commands))
-        case updates.ConfigOptionUpdate():
-            return OptionsChanged(read_options(update.config_options))
-        case _:
-            return RawEvent(update)

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import msgspec
 
 from serai.agents.ask.events import AskResult, JsonResult
-from serai.agents.ask.prompt import Aside, Command, Prompt
+from serai.agents.ask.prompt import Aside, Prompt, SlashCommand
 from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
@@ -206,7 +206,7 @@ async def ask_for(
     Raises:
         JsonInvalid: The second answer was not right either.
     """
-    parts = [prompt] if isinstance(prompt, str | Command) else prompt
+    parts = [prompt] if isinstance(prompt, str | SlashCommand) else prompt
     result = await ask([*parts, Aside(_instructions(shape))])
     try:
         return JsonResult(*read_answer(result.text, shape), result, is_second)

@@ -18,7 +18,7 @@ __all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """One of the agent's own commands, such as `/review`, and what follows it."""
 
     name: str
@@ -29,15 +29,19 @@ class Command:
         return f"/{self.name} {self.input}".rstrip()
 
 
+Command = SlashCommand
+"""Its name in `serai.agents`."""
+
+
 class Aside(str):
     """Text that goes along with what a person says, and is no prompt by itself."""
 
     __slots__ = ()
 
 
-Part: TypeAlias = str | Command | Mapping[str, Any]
+Part: TypeAlias = str | SlashCommand | Mapping[str, Any]
 """Text, a command, or a content block of ACP."""
-Prompt: TypeAlias = str | Command | Sequence[Part]
+Prompt: TypeAlias = str | SlashCommand | Sequence[Part]
 """What is said to an agent."""
 
 
@@ -80,9 +84,9 @@ def blocks_of(
         PromptInvalid: It is empty, or has a command that the agent does not have.
     """
     known = frozenset(commands)
-    parts = [prompt] if isinstance(prompt, str | Command) else list(prompt)
+    parts = [prompt] if isinstance(prompt, str | SlashCommand) else list(prompt)
     for part in parts:
-        if isinstance(part, Command) and known and part.name not in known:
+        if isinstance(part, SlashCommand) and known and part.name not in known:
             raise PromptInvalid(
                 f"the agent {agent!r} has no command /{part.name}",
                 agent=agent,

@@ -14,14 +14,19 @@ from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
+    CommandsChanged,
     Event,
+    ModeChanged,
+    OptionsChanged,
+    PlanChanged,
+    RawEvent,
+    SessionInfoChanged,
     TextAdded,
     ThinkingAdded,
     ToolCalled,
     ToolChanged,
     TurnFinished,
     UsageChanged,
-    event_of,
 )
 from serai.agents.ask.permissions import PermissionAsked, ToolFilter
 from serai.agents.ask.start import Closing
@@ -216,8 +221,17 @@ class RunningTurn:
                 if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
                 return item
+            case (
+                PlanChanged()
+                | ModeChanged()
+                | CommandsChanged()
+                | OptionsChanged()
+                | SessionInfoChanged()
+                | UsageChanged()
+            ):
+                return item
             case _:
-                return event_of(item)
+                return RawEvent(item)
 
     def _say(self, text: str, message_id: str | None) -> None:
         if self._is_apart or (message_id and self._message_id and message_id != self._message_id):

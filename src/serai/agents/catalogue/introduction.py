@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -33,36 +32,15 @@ from serai.errors import AgentError, ConfigInvalid
 from serai.machine.processes.processes import Processes
 
 
-class ModelsFrom(StrEnum):
-    """Who has told the models."""
-
-    SESSION = "session"
-    LISTING = "listing"
-    UNKNOWN = "unknown"
-
-
-class EffortKind(StrEnum):
-    """What kind of thing an agent's effort is."""
-
-    NONE = "none"
-    ENUM = "enum"
-    """Words such as low and high."""
-    BUDGET = "budget"
-    """Numbers of tokens."""
-    VARIANT = "variant"
-    """Variants of the model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models of an agent and the efforts that can be chosen."""
 
-    source: ModelsFrom = ModelsFrom.UNKNOWN
     models: tuple[Choice, ...] = ()
     model_option: ConfigOption | None = None
     """The option that chooses the model, where a session has one."""
     effort_option: ConfigOption | None = None
-    effort_kind: EffortKind = EffortKind.NONE
+    """The option that chooses the effort: words, numbers of tokens, or variants of the model."""
 
 
 def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Models:
@@ -81,27 +59,13 @@ def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Mo
         lambda option: bool({"effort", "thinking", "thought", "reasoning"} & _words(option.id)),
         lambda option: "variant" in _words(option.id),
     )
-    source, models = ModelsFrom.UNKNOWN, ()
-    if model is not None and model.choices:
-        source, models = ModelsFrom.SESSION, model.choices
-    elif listed:
-        source, models = ModelsFrom.LISTING, tuple(Choice(name, name) for name in listed)
-    return Models(source, models, model, effort, _kind(effort))
+    models = model.choices if model is not None else ()
+    return Models(models or tuple(Choice(name, name) for name in listed), model, effort)
 
 
 def _first(options: list[ConfigOption], *rules: Callable[[ConfigOption], bool]) -> ConfigOption | None:
     """The first option that fits the first rule that any fits."""
     return next((option for rule in rules for option in options if rule(option)), None)
-
-
-def _kind(effort: ConfigOption | None) -> EffortKind:
-    if effort is None:
-        return EffortKind.NONE
-    if "variant" in _words(effort.id):
-        return EffortKind.VARIANT
-    if effort.choices and all(choice.value.isdecimal() for choice in effort.choices):
-        return EffortKind.BUDGET
-    return EffortKind.ENUM
 
 
 def _words(name: str) -> set[str]:

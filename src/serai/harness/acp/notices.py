@@ -64,8 +64,8 @@ class Notices:
         info = agent.handshake.agent_info
         told = {
             "agent": {
-                "name": info.title or info.name or self._label,
-                **({"version": info.version} if info.version is not None else {}),
+                "name": info["title"] or info["name"] or self._label,
+                **({"version": info["version"]} if info["version"] is not None else {}),
             },
             "sessionId": session.id,
             "opened": way.value,
