@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from requirements import proves
-from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
 
 NOTHING = {
     "loadSession": False,
@@ -194,7 +194,8 @@ def test_what_the_page_does_not_cover_is_still_told() -> None:
             "_meta": {"steering": {"supported": True}},
         }
     )
-    assert (handshake.delete_session, handshake.logout) == (True, True)
+    assert is_offered(handshake.raw, "sessionCapabilities.delete")
+    assert is_offered(handshake.raw, "auth.logout")
     assert handshake.agent_info == {"name": "a", "title": "A", "version": "1"}
     assert handshake.raw["_meta"] == {"steering": {"supported": True}}
     assert [method.type for method in handshake.auth_methods] == ["agent", "terminal", "agent", "env_var"]

@@ -73,8 +73,8 @@ async def test_a_turn_whose_stream_is_forgotten_ends_as_well(players: Players) -
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         events: list[Event] = [event async for event in session.stream("work")]
-        assert session.commands[0]["name"] == "review"
-        assert session.title == "Looking"
+        assert session.acp.commands[0]["name"] == "review"
+        assert session.acp.title == "Looking"
     (
         began,
         thinking,

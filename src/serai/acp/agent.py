@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack, cast
 
 from serai import errors
-from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
 from serai.acp.client_side import PermissionRequest
 from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
 from serai.acp.requests import AgentRequests
@@ -148,7 +148,7 @@ class Agent(AgentConnection):
         """
         method, capability = _OPENING[way]
         if way.knows_past:
-            self.need(getattr(self.capabilities, f"{method}_session"), capability)
+            self.need(capability)
         params = self._opening(cwd, how, session_id if way.knows_past else None)
         session: AcpSession | None = None
         if way in (OpenWay.LOADED, OpenWay.RESUMED) and session_id is not None:
@@ -188,7 +188,7 @@ class Agent(AgentConnection):
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        self.need("sessionCapabilities.list")
         where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
         told = {name: value for name, value in params.items() if value is not None}
@@ -212,7 +212,7 @@ class Agent(AgentConnection):
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.handshake.delete_session, "sessionCapabilities.delete")
+        self.need("sessionCapabilities.delete")
         await self.request("session/delete", {"sessionId": session_id})
 
     # -- the agent itself ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Agent(AgentConnection):
             CapabilityNotSupportedError: The agent cannot: `auth.logout`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.handshake.logout, "auth.logout")
+        self.need("auth.logout")
         await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
@@ -378,9 +378,9 @@ class Agent(AgentConnection):
         for session in sessions.values():
             session.end(self.reason)
 
-    def need(self, offered: bool, capability: str) -> None:
-        """Raise `CapabilityNotSupportedError` for what the agent does not offer."""
-        if not offered:
+    def need(self, capability: str) -> None:
+        """Raise `CapabilityNotSupportedError` unless the agent offers this, such as `loadSession`."""
+        if not is_offered(self.handshake.raw, capability):
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 
 

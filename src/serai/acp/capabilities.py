@@ -48,24 +48,23 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def of(cls, initialize_result: Any) -> AgentCapabilities:
-        """What the result of `initialize` says. It takes any value: what has the wrong shape says nothing."""
+        """Read the result of `initialize`. Any value will do: what has the wrong shape says nothing."""
 
-        def offers(*path: str) -> bool:
-            return _is_offered(initialize_result, "agentCapabilities", *path)
+        def offers(path: str) -> bool:
+            return is_offered(initialize_result, path)
 
-        session, mcp, prompt = "sessionCapabilities", "mcpCapabilities", "promptCapabilities"
         return cls(
             load_session=offers("loadSession"),
-            fork_session=offers(session, "fork"),
-            resume_session=offers(session, "resume"),
-            close_session=offers(session, "close"),
-            list_sessions=offers(session, "list"),
-            additional_directories=offers(session, "additionalDirectories"),
-            mcp=McpCapabilities(http=offers(mcp, "http"), sse=offers(mcp, "sse")),
+            fork_session=offers("sessionCapabilities.fork"),
+            resume_session=offers("sessionCapabilities.resume"),
+            close_session=offers("sessionCapabilities.close"),
+            list_sessions=offers("sessionCapabilities.list"),
+            additional_directories=offers("sessionCapabilities.additionalDirectories"),
+            mcp=McpCapabilities(http=offers("mcpCapabilities.http"), sse=offers("mcpCapabilities.sse")),
             prompt=PromptCapabilities(
-                image=offers(prompt, "image"),
-                audio=offers(prompt, "audio"),
-                embedded_context=offers(prompt, "embeddedContext"),
+                image=offers("promptCapabilities.image"),
+                audio=offers("promptCapabilities.audio"),
+                embedded_context=offers("promptCapabilities.embeddedContext"),
             ),
         )
 
@@ -121,16 +120,6 @@ class Handshake:
             raw=raw,
         )
 
-    @property
-    def delete_session(self) -> bool:
-        """Whether the agent can delete sessions."""
-        return _is_offered(self.raw, "agentCapabilities", "sessionCapabilities", "delete")
-
-    @property
-    def logout(self) -> bool:
-        """Whether the agent can be signed out of."""
-        return _is_offered(self.raw, "agentCapabilities", "auth", "logout")
-
 
 def _auth_method(told: Any) -> AuthMethod:
     raw = object_of(told)
@@ -149,8 +138,12 @@ def _auth_method(told: Any) -> AuthMethod:
     )
 
 
-def _is_offered(value: Any, *path: str) -> bool:
-    """Whether the marker there says yes: `{}` does; nothing, `null`, `false`, 0 and the empty text do not."""
-    for name in path:
+def is_offered(initialize_result: Any, path: str) -> bool:
+    """Tell whether a capability is offered, such as `sessionCapabilities.list`.
+
+    `{}` says yes; nothing, `null`, `false`, 0 and the empty text say no.
+    """
+    value = object_of(initialize_result).get("agentCapabilities")
+    for name in path.split("."):
         value = object_of(value).get(name)
     return value not in (None, False, 0, "")

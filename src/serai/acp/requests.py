@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -38,39 +37,41 @@ GIVEN_UP: dict[str, Any] = {
 """What is answered for a person who is not asked any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(NamedTuple):
     """How one kind of request is served."""
 
     method: str
     """The client's method that answers."""
-    read: Callable[[Any], Any]
-    """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
+    kind: type[Any]
+    """The type that the parameters are read into."""
     needs: str | None = None
-    """What the client has to have said that it has, with `{mode}` for that of a question."""
+    """The capability of the client that it takes, with `{mode}` for that of a question."""
     wrap: str | None = None
     """The name under which the result goes on the wire; by default it goes as it is."""
 
     def is_offered(self, capabilities: client_side.ClientCapabilities, params: Any) -> bool:
-        """Whether the client has said that it has this."""
+        """Tell whether the client has said that it has this."""
         mode = text_of(object_of(params).get("mode")) or "form"
         return self.needs is None or bool(getattr(capabilities, self.needs.format(mode=mode), False))
 
-
-def _handler(method: str, kind: Any, needs: str, wrap: str | None = None) -> Handler:
-    return Handler(method, lambda told: msgspec.convert(told, kind), needs, wrap)
+    def read(self, params: Any) -> Any:
+        """Read the parameters. Raises msgspec's `ValidationError`."""
+        is_permission = self.kind is client_side.PermissionRequest
+        return (
+            client_side.PermissionRequest.of(params) if is_permission else msgspec.convert(params, self.kind)
+        )
 
 
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler("request_permission", client_side.PermissionRequest.of),
-    _ELICITATION: _handler("create_elicitation", client_side.Elicitation, "elicitation_{mode}"),
-    "fs/read_text_file": _handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
-    "fs/write_text_file": _handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
-    "terminal/create": _handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
-    "terminal/output": _handler("terminal_output", client_side.TerminalRequest, "terminal"),
-    "terminal/wait_for_exit": _handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
-    "terminal/kill": _handler("kill_terminal", client_side.TerminalRequest, "terminal"),
-    "terminal/release": _handler("release_terminal", client_side.TerminalRequest, "terminal"),
+    _PERMISSION: Handler("request_permission", client_side.PermissionRequest),
+    _ELICITATION: Handler("create_elicitation", client_side.Elicitation, "elicitation_{mode}"),
+    "fs/read_text_file": Handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
+    "fs/write_text_file": Handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
+    "terminal/create": Handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
+    "terminal/output": Handler("terminal_output", client_side.TerminalRequest, "terminal"),
+    "terminal/wait_for_exit": Handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
+    "terminal/kill": Handler("kill_terminal", client_side.TerminalRequest, "terminal"),
+    "terminal/release": Handler("release_terminal", client_side.TerminalRequest, "terminal"),
 }
 
 

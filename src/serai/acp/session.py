@@ -98,7 +98,7 @@ class AcpSession:
         """The last that was told; its `cost` is that of the whole session."""
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
-        self._agent = agent
+        self.agent = agent
         self._replaying = replaying
         self._replayed_last = 0.0
         self._models: ConfigOption | None = None
@@ -116,7 +116,7 @@ class AcpSession:
     @property
     def capabilities(self) -> AgentCapabilities:
         """What its agent can do."""
-        return self._agent.capabilities
+        return self.agent.capabilities
 
     # -- what happens --------------------------------------------------------------------------------------
 
@@ -134,11 +134,11 @@ class AcpSession:
         if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
             return  # it was set from here, and the agent tells it once more
         if is_state:
-            clean = mask_json(update.raw, self._agent.mask)
+            clean = mask_json(update.raw, self.agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
         else:  # state is told without any work
-            self._agent.heard()
+            self.agent.heard()
         if self._replaying:
             self.replayed.append(update)
             if not is_state:
@@ -153,7 +153,7 @@ class AcpSession:
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
         self._replaying = settles
-        told = self.reply = mask_json(object_of(reply), self._agent.mask)
+        told = self.reply = mask_json(object_of(reply), self.agent.mask)
         self.modes = read_modes(told.get("modes")) or self.modes
         self._models = read_models(told.get("models")) or self._models
         self._tell_options(read_options(told.get("configOptions")) or self.config_options)
@@ -232,13 +232,13 @@ class AcpSession:
             )
             raise errors.PromptInvalid(message, agent=self._name)
         if dropped:  # before anything is sent: whoever is told may object
-            self._agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
+            self.agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
-        self._agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
+        self.agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
         self.turn = turn
         self._rested.clear()
-        self._agent.heard()
+        self.agent.heard()
         self._listen()
         return turn
 
@@ -256,9 +256,9 @@ class AcpSession:
         if turn is None or turn.cancelled:
             return
         turn.cancelled = True
-        self._agent.notify("session/cancel", {"sessionId": self.id})
-        self._agent.requests.give_up()
-        self._after(self._agent.cancel_patience, self._ignored)
+        self.agent.notify("session/cancel", {"sessionId": self.id})
+        self.agent.requests.give_up()
+        self._after(self.agent.cancel_patience, self._ignored)
 
     def _answered(self, turn: PromptTurn, result: Any, error: Exception | None) -> None:
         if self.turn is not turn:
@@ -270,7 +270,7 @@ class AcpSession:
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
-            outcome = PromptFailure(self._agent.failures.of("session/prompt", error))
+            outcome = PromptFailure(self.agent.failures.of("session/prompt", error))
         self._rest()
         self._conclude(turn, outcome)
 
@@ -281,7 +281,7 @@ class AcpSession:
 
     def _listen(self) -> None:
         """End the prompt when nothing was heard of the agent for too long."""
-        turn, patience, silence = self.turn, self._agent.patience, self._agent.silence()
+        turn, patience, silence = self.turn, self.agent.patience, self.agent.silence()
         if turn is None or patience is None:
             return
         if silence < patience:
@@ -292,11 +292,11 @@ class AcpSession:
         self.cancel()
 
     def _ignored(self) -> None:
-        what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
+        what = f"did not stop in {self.agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
         if self.turn is not None:
             self._conclude(self.turn, PromptFailure(error))
-        self._agent.break_off(lambda: self._agent.closed(what))
+        self.agent.break_off(lambda: self.agent.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
@@ -356,8 +356,7 @@ class AcpSession:
             CapabilityNotSupportedError: The agent cannot (`sessionCapabilities.close`): use `forget`.
             AgentError: The agent refused, or is gone.
         """
-        if not self.capabilities.close_session:
-            raise errors.CapabilityNotSupportedError("sessionCapabilities.close", agent=self._name)
+        self.agent.need("sessionCapabilities.close")
         self.cancel()
         await self._call("session/close", {})
         self.forget()
@@ -366,18 +365,18 @@ class AcpSession:
         """Follow the session no longer. The agent is not told, except to stop what it is doing."""
         if not self._gone:
             self.cancel()
-            self._agent.forget(self)
+            self.agent.forget(self)
             self.end()
 
     async def _call(self, method: str, params: dict[str, Any]) -> Any:
         self._check()
-        return await self._agent.call(method, {"sessionId": self.id, **params}, limit=self._agent.patience)
+        return await self.agent.call(method, {"sessionId": self.id, **params}, limit=self.agent.patience)
 
     def _check(self) -> None:
-        self._agent.check()
+        self.agent.check()
         if self._gone:
-            raise self._agent.closed(f"has no session {self.id} any more")
+            raise self.agent.closed(f"has no session {self.id} any more")
 
     @property
     def _name(self) -> str:
-        return self._agent.name
+        return self.agent.name

@@ -258,9 +258,6 @@ class AgentPool(Closing):
         self._free: asyncio.Queue[WireSession | None] = asyncio.Queue()  # `None` once it is closed
         for session in sessions:
             self._free.put_nowait(session)
-        self._users = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
 
     @classmethod
     async def open(cls, clients: Sequence[AgentClient]) -> AgentPool:
@@ -302,25 +299,14 @@ class AgentPool(Closing):
             AgentClosed: The pool is closed.
             AgentError: The worker's agent had died, and does not start again.
         """
-        self._users += 1
-        self._quiet.clear()
+        session = await self._free.get()
         try:
-            session = await self._free.get()
-            try:
-                if session is None or session.is_closed:
-                    raise errors.AgentClosed("the pool is closed")
-                await session.revive()
-                yield session
-            finally:
-                self._free.put_nowait(session)
+            if session is None or session.is_closed:
+                raise errors.AgentClosed("the pool is closed")
+            await session.revive()
+            yield session
         finally:
-            self._users -= 1
-            if not self._users:
-                self._quiet.set()
-
-    async def drain(self) -> None:
-        """Waits until nobody is busy, and nobody waits."""
-        await self._quiet.wait()
+            self._free.put_nowait(session)
 
     async def close(self) -> None:
         """Ends all. Turns that run fail; whoever waits is told. Again does no harm."""

@@ -164,7 +164,7 @@ class WireHost(Agent, Closing):
         return await self._new(cast("Options", options))
 
     async def load_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
-        """Open an earlier session; the agent tells its history again (`WireSession.history`).
+        """Open an earlier session; the agent tells its history again (`WireSession.acp.replayed`).
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `loadSession`.
@@ -188,7 +188,7 @@ class WireHost(Agent, Closing):
                 does without.
         """
         session_id = session if isinstance(session, str) else session.id
-        self.need(self.capabilities.close_session, "sessionCapabilities.close")
+        self.need("sessionCapabilities.close")
         if (ours := self.sessions.get(session_id)) is not None:
             await ours.acp.close()
             self.sessions.pop(session_id, None)

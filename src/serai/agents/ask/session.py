@@ -6,16 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.client_side import PermissionRequest
-from serai.acp.options import ConfigOption, Modes
 from serai.acp.prompt import Finished, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
-from serai.acp.updates import Update, UsageUpdate
 from serai.agents.ask.costs import CostTracker, Meter
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
@@ -99,53 +96,18 @@ class WireSession(Closing):
         return self._acp.id
 
     @property
-    def cwd(self) -> Path:
-        """Where the agent works."""
-        return self._acp.cwd
-
-    @property
     def capabilities(self) -> AgentCapabilities:
         """What the agent can do."""
         return self.host.capabilities
 
     @property
-    def modes(self) -> Modes | None:
-        """The modes that it has, and the one that it is in."""
-        return self._acp.modes
-
-    @property
-    def config_options(self) -> tuple[ConfigOption, ...]:
-        """What can be chosen for it, with the values now: the model, for instance."""
-        return self._acp.config_options
-
-    @property
     def models(self) -> Models:
         """The models that it has, the one that is chosen, and the same for the effort."""
-        return models_of(self.config_options)
-
-    @property
-    def commands(self) -> tuple[Mapping[str, Any], ...]:
-        """The agent's own commands: `name`, `description`, `input`."""
-        return self._acp.commands
-
-    @property
-    def title(self) -> str | None:
-        """What it is about, in the agent's words."""
-        return self._acp.title
-
-    @property
-    def usage(self) -> UsageUpdate | None:
-        """What the agent told last of its context window, and of the cost of the whole session."""
-        return self._acp.usage
-
-    @property
-    def history(self) -> tuple[Update, ...]:
-        """What the agent told again when an earlier session was opened."""
-        return tuple(self._acp.replayed)
+        return models_of(self._acp.config_options)
 
     @property
     def acp(self) -> AcpSession:
-        """The session underneath, for what is not offered here."""
+        """What the agent has told of it: `modes`, `commands`, `title` and more; its history in `replayed`."""
         return self._acp
 
     @property
@@ -213,7 +175,7 @@ class WireSession(Closing):
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
-        given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
+        given = checked_options({"cwd": self._acp.cwd, **options, "fork": self.id})
         return await self.host.open(merged(without_openings(self._options), given))
 
     async def close(self) -> None:
@@ -269,7 +231,7 @@ class WireSession(Closing):
         """The events of one turn, for who has the lock; `is_asking` when someone sees its questions."""
         running = RunningTurn(self._meter, self._permissions.tools, self.host.warn, is_asking=is_asking)
         if cancelling.is_wanted:
-            yield TurnFinished(running.result(self.host.name, self.id, self.usage, Finished("cancelled")))
+            yield TurnFinished(running.result(self._acp, Finished("cancelled")))
             return
         self._begin(running, prompt, meta)
         cancelling.began(running.cancel)
@@ -296,7 +258,7 @@ class WireSession(Closing):
         blocks = blocks_of(
             prompt,
             agent=self.host.name,
-            commands=[name for each in self.commands if isinstance(name := each.get("name"), str)],
+            commands=[name for each in self._acp.commands if isinstance(name := each.get("name"), str)],
             system_prompt=self._system_prompt,
             capabilities=self.capabilities,
         )
@@ -335,7 +297,7 @@ class WireSession(Closing):
         return result
 
     def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
-        result = running.result(self.host.name, self.id, self.usage, finished)
+        result = running.result(self._acp, finished)
         option = self.models.model_option
         model = str(option.value) if option is not None else self._options.get("model")
         return replace(result, cost_usd=self._meter.end(result, model))

@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 
 from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
+from serai.acp.session import AcpSession
 from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
@@ -247,17 +248,16 @@ class RunningTurn:
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(
-        self, agent: str, session_id: str, usage: updates.UsageUpdate | None, finished: Finished
-    ) -> AskResult:
-        """What came of it, once it has finished."""
+    def result(self, session: AcpSession, finished: Finished) -> AskResult:
+        """Return what came of it, once it has finished."""
+        usage = session.usage
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),
             thinking="".join(self._thinking),
             stop_reason=finished.stop_reason,
-            agent=agent,
-            session_id=session_id,
+            agent=session.agent.name,
+            session_id=session.id,
             duration=time.monotonic() - self._since,
             tool_uses=tuple(self.calls),
             dropped=self.turn.dropped if self.turn is not None else (),
