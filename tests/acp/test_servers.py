@@ -56,7 +56,7 @@ def test_settings_are_read_in_the_forms_that_people_use(told: dict[str, Any], se
         ({"name": "a"}, "`command`"),
         ({"name": "a", "command": "a", "args": "x"}, "$.args"),
         ({"name": "a", "command": "a", "env": [{"name": "K"}]}, "$.env"),
-        ({"name": "a", "type": "acp", "url": "u"}, "mcpServers.type"),
+        ({"name": "a", "type": "acp", "url": "u"}, "$.type"),
     ],
 )
 def test_what_is_missing_is_named(told: dict[str, Any], what: str) -> None:

@@ -113,7 +113,7 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert options.config_options[0]["currentValue"] == "large"
     assert usage == UsageChanged(used=10, size=100, cost=Cost(amount=0.25))
     assert isinstance(raw, RawEvent)
-    assert (raw.kind, raw.data["depth"]) == ("hologram", 3)
+    assert (raw.update.kind, raw.update.raw["depth"]) == ("hologram", 3)
     assert isinstance(end, TurnFinished)
     result = end.result
     assert result.messages == ("Let me look.", "It is fine.")

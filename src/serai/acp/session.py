@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from serai import errors
 from serai.acp import updates
-from serai.acp.capabilities import AgentCapabilities
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.prompt import (
     Finished,
@@ -99,6 +98,7 @@ class AcpSession:
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
         self.agent = agent
+        self._name = agent.name
         self._replaying = replaying
         self._replayed_last = 0.0
         self._models: ConfigOption | None = None
@@ -112,11 +112,6 @@ class AcpSession:
         self._gone = False
         self._rested = asyncio.Event()
         self._rested.set()
-
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What its agent can do."""
-        return self.agent.capabilities
 
     # -- what happens --------------------------------------------------------------------------------------
 
@@ -224,7 +219,7 @@ class AcpSession:
                 f"the session {self.id} has a prompt under way already", agent=self._name
             )
         parts = [text_block(blocks)] if isinstance(blocks, str) else blocks
-        kept, dropped = fit_prompt(parts, self.capabilities)
+        kept, dropped = fit_prompt(parts, self.agent.capabilities)
         what = ", ".join(dropped)
         if not kept:
             message = (
@@ -376,7 +371,3 @@ class AcpSession:
         self.agent.check()
         if self._gone:
             raise self.agent.closed(f"has no session {self.id} any more")
-
-    @property
-    def _name(self) -> str:
-        return self.agent.name

@@ -156,12 +156,7 @@ class RawUpdate:
 
     kind: str
     """Its name on the wire; empty when it has none."""
-    data: dict[str, Any]
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        """The same as `data`."""
-        return self.data
+    raw: dict[str, Any]
 
 
 KnownUpdate: TypeAlias = (

@@ -141,16 +141,7 @@ class RawEvent:
     """Anything else: an update of a kind that is not known, content that is no text, a repeated prompt."""
 
     update: updates.Update
-
-    @property
-    def kind(self) -> str:
-        """The kind of update, by its name on the wire."""
-        return self.update.kind
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The update as it came."""
-        return self.update.raw
+    """Its `kind` is the name on the wire; `raw` is the update as it came."""
 
 
 PlanChanged = updates.PlanUpdate
