@@ -164,7 +164,7 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
         await host.close_session("unheard-of")
         await forked.close()
         await host.delete_session("old")
-        assert list(host.sessions) == ["old"]
+        assert list(host.open_sessions) == ["old"]
         with pytest.raises(AgentClosed):
             await forked.ask("echo a")
     assert players.methods[-4:] == ["session/close"] * 3 + ["session/delete"]
@@ -175,7 +175,7 @@ async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players)
         first, second = await host.new_session(), await host.new_session()
         await first.close()
         assert (await second.ask("echo a")).text == "a"
-        assert list(host.sessions) == [second.id]
+        assert list(host.open_sessions) == [second.id]
 
 
 @proves("wire:additionalDirectories/forwarded-on-new")

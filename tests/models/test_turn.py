@@ -125,7 +125,7 @@ async def test_an_able_agent_gets_all_parts(players: Players, model: Making) -> 
     players.add("able", capabilities=ALL)
     sound = BinaryContent(b"wav", media_type="audio/wav")
     note = BinaryContent(b"# Hi", media_type="text/markdown", identifier="note")
-    paper = BinaryContent(b"%PDF", media_type="application/pdf", identifier="paper")
+    paper = BinaryContent(b"%PDF\xff", media_type="application/pdf", identifier="paper")
     link = AudioUrl("https://a.example/song.mp3")
     await Agent(model("able")).run(["echo a", PICTURE, sound, note, paper, link])
     [[text, *blocks]] = prompts(players)
@@ -139,7 +139,7 @@ async def test_an_able_agent_gets_all_parts(players: Players, model: Making) -> 
         },
         {
             "type": "resource",
-            "resource": {"uri": "attachment:///paper", "mimeType": "application/pdf", "blob": "JVBERg=="},
+            "resource": {"uri": "attachment:///paper", "mimeType": "application/pdf", "blob": "JVBERv8="},
         },
         {"type": "resource_link", "uri": "https://a.example/song.mp3", "name": "song.mp3"},
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,19 @@ from serai.errors import AgentError
 def text_block(text: str) -> Block:
     """Text, as a content block."""
     return {"type": "text", "text": text}
+
+
+def file_block(data: str, mime_type: str, uri: str) -> Block:
+    """Return a file, in base64, as a content block: a picture, a sound, a text or mere bytes."""
+    family = mime_type.partition("/")[0].lower()
+    if family in ("image", "audio"):
+        return {"type": family, "data": data, "mimeType": mime_type}
+    resource = {"uri": uri, "mimeType": mime_type}
+    try:
+        resource["text"] = base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        resource["blob"] = data
+    return {"type": "resource", "resource": resource}
 
 
 def fit_prompt(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from serai import errors
 from serai.acp import updates
+from serai.acp.client_side import PermissionRequest
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.prompt import (
     Finished,
@@ -109,7 +110,10 @@ class AcpSession:
         """The prompt that the agent has not answered yet."""
         self._timer: asyncio.TimerHandle | None = None
         """Looks whether the agent is silent; once the prompt is cancelled, whether it has stopped."""
-        self._gone = False
+        self.is_gone = False
+        """True once nothing more can happen in it."""
+        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] | None = None
+        """Answers what the agent asks permission for in this session."""
         self._rested = asyncio.Event()
         self._rested.set()
 
@@ -158,13 +162,13 @@ class AcpSession:
         loop = asyncio.get_running_loop()
         self._replayed_last = loop.time()
         latest = loop.time() + _LONGEST_HISTORY
-        while not self._gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
+        while not self.is_gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
             await asyncio.sleep(wait)
         self._replaying = False
 
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
-        self._gone = True
+        self.is_gone = True
         turn = self.turn
         self._rest()
         if turn is not None:
@@ -358,7 +362,7 @@ class AcpSession:
 
     def forget(self) -> None:
         """Follow the session no longer. The agent is not told, except to stop what it is doing."""
-        if not self._gone:
+        if not self.is_gone:
             self.cancel()
             self.agent.forget(self)
             self.end()
@@ -369,5 +373,5 @@ class AcpSession:
 
     def _check(self) -> None:
         self.agent.check()
-        if self._gone:
+        if self.is_gone:
             raise self.agent.closed(f"has no session {self.id} any more")

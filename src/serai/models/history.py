@@ -9,10 +9,10 @@ from itertools import takewhile
 from pydantic_ai import messages as m
 from pydantic_ai.exceptions import UserError
 
-from serai.agents.ask.prompt import Aside, Part, audio, image, link
+from serai.acp.prompt import file_block
+from serai.agents.ask.prompt import Aside, Part, link
 
 _TOOLS = m.ToolCallPart | m.ToolReturnPart | m.NativeToolCallPart | m.NativeToolReturnPart
-_TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 
 
 def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
@@ -43,17 +43,7 @@ def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
 
 
 def _file(file: m.BinaryContent) -> Part:
-    """A picture, a sound, or any other file with what is in it."""
-    if file.is_image:
-        return image(file.data, file.media_type)
-    if file.is_audio:
-        return audio(file.data, file.media_type)
-    resource = {"uri": f"attachment:///{file.identifier}", "mimeType": file.media_type}
-    if file.media_type.startswith("text/") or file.media_type in _TEXTS:
-        resource["text"] = file.data.decode("utf-8", errors="replace")
-    else:
-        resource["blob"] = file.base64
-    return {"type": "resource", "resource": resource}
+    return file_block(file.base64, file.media_type, f"attachment:///{file.identifier}")
 
 
 SYSTEM = "serai"

@@ -80,8 +80,6 @@ class WireHost(Agent, Closing):
         chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
-        self.sessions: dict[str, WireSession] = {}
-        """The sessions that are open, by their ids."""
         self._ref = ref
         self._said = options
         self._chosen = chosen  # by arguments, so that it need not be chosen again
@@ -189,9 +187,8 @@ class WireHost(Agent, Closing):
         """
         session_id = session if isinstance(session, str) else session.id
         self.need("sessionCapabilities.close")
-        if (ours := self.sessions.get(session_id)) is not None:
-            await ours.acp.close()
-            self.sessions.pop(session_id, None)
+        if (ours := self.open_sessions.get(session_id)) is not None:
+            await ours.close()
         else:
             await self.request("session/close", {"sessionId": session_id})
 
@@ -204,7 +201,6 @@ class WireHost(Agent, Closing):
 
     async def _close(self) -> None:
         await super().close()
-        self.sessions.clear()
         await self._clear()
 
     async def _clear(self) -> None:
@@ -283,9 +279,8 @@ class WireHost(Agent, Closing):
 
     async def permit(self, request: PermissionRequest) -> str | None:
         """Ask the session that is meant."""
-        meant = self.session_of(request.session_id)
-        session = self.sessions.get(meant.id) if meant is not None else None
-        if session is not None:
+        session = self.session_of(request.session_id)
+        if session is not None and session.permit is not None:
             return await session.permit(request)
         what = "asks for permission in a session that nobody opened, and several could be meant"
         self.warn(f'Agent "{self.name}" {what} — cancelled.')

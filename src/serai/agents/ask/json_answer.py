@@ -23,8 +23,6 @@ T = TypeVar("T")
 SchemaText: TypeAlias = Mapping[str, Any] | bool | str
 """A JSON Schema, as a mapping or as text."""
 
-LARGEST = 5 * 1024 * 1024
-"""An answer with more characters is not read."""
 _ISSUES = 10
 _ISSUE_LENGTH = 300
 _BRACKETS = 1_000
@@ -102,8 +100,6 @@ def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
     Raises:
         Unfit: There is no JSON in it, or none of the shape.
     """
-    if len(text) > LARGEST:
-        raise Unfit(f"the answer is longer than {LARGEST >> 20} MiB")
     problem: Unfit | None = None
     for candidate in _candidates(text):
         try:

@@ -81,7 +81,7 @@ class WireSession(Closing):
             self._tracker, self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
         )
         self._due: Why | None = None
-        self._host.sessions[self.id] = self
+        self._acp.permit = self._permit
 
     # -- what is known of it -------------------------------------------------------------------------------
 
@@ -190,11 +190,10 @@ class WireSession(Closing):
         if self._owns_host:
             await self._link.close()
             await self.host.close()
-        elif self.host.sessions.get(self.id) is self:
+        elif not self._acp.is_gone:
             with suppress(AgentError):  # it is forgotten all the same
                 await self._acp.close()
             self._acp.forget()
-            self.host.sessions.pop(self.id, None)
         await self._drain()
 
     # -- turns ---------------------------------------------------------------------------------------------
@@ -343,16 +342,16 @@ class WireSession(Closing):
             return None
         if not self.host.is_running and (self._due is not None or self._retries is not None):
             return self._due or Why.GONE
-        is_alone = len(self.host.sessions) == 1  # others would end with it
+        is_alone = len(self.host.open_sessions) == 1  # others would end with it
         return Why.TURN_LIMIT if limit and self._count >= limit and is_alone else None
 
     async def _attempt(self, host: WireHost, way: OpenWay, session_id: str | None) -> AcpSession:
         return await host.open_acp(without_openings(self._options), way, session_id)
 
-    # -- for the host --------------------------------------------------------------------------------------
+    # -- questions -----------------------------------------------------------------------------------------
 
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer what the agent asks permission for. The host calls it."""
+    async def _permit(self, request: PermissionRequest) -> str | None:
+        """Answer what the agent asks permission for."""
         running = self._running
         asked = PermissionAsked(request)
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from serai.acp.prompt import text_block
+from serai.acp.prompt import file_block, text_block
 from serai.acp.shapes import is_object, list_of, object_of, objects_of, text_of, texts_of
 from serai.acp.updates import Block
 from serai.ahp import types as t
@@ -148,14 +148,7 @@ def _block(attachment: t.MessageAttachment) -> Block | None:
                 return None  # the text begins with it already
             return text_block(f"[{label}]" if said is None else f"{label}:\n{said}")
         case t.MessageEmbeddedResourceAttachment(content_type=kind, data=data):
-            if (family := kind.partition("/")[0].lower()) in ("image", "audio"):
-                return {"type": family, "data": data, "mimeType": kind}
-            resource = {"uri": f"attachment:///{quote(attachment.label)}", "mimeType": kind}
-            try:
-                resource["text"] = base64.b64decode(data, validate=True).decode()
-            except ValueError:
-                resource["blob"] = data
-            return {"type": "resource", "resource": resource}
+            return file_block(data, kind, f"attachment:///{quote(attachment.label)}")
         case t.MessageResourceAttachment():
             return _link(attachment)
         case _:
