@@ -378,7 +378,7 @@ async def test_a_fork_has_the_options_of_its_session() -> None:
 
     seen: list[str] = []
 
-    def look(use: agents.ToolUse) -> bool:
+    def look(use: agents.AgentToolCall) -> bool:
         seen.append(use.title)
         return True
 

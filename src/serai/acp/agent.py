@@ -1,6 +1,6 @@
-"""An agent that runs: one process, one conversation, many sessions.
+"""A running agent: one process, one conversation, many sessions.
 
-What the agent does not offer is refused before anything is sent (`CapabilityNotSupportedError`).
+A request that the agent does not offer is refused before anything is sent (`CapabilityNotSupportedError`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _OPENING = {
     OpenWay.RESUMED: ("resume", "sessionCapabilities.resume"),
     OpenWay.FORKED: ("fork", "sessionCapabilities.fork"),
 }
-"""How a session is opened in each way, and what the agent has to offer for that."""
+"""The method that opens a session in each way, and the capability that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session that the agent has kept."""
+    """A session that the agent keeps."""
 
     id: str
     cwd: str | None = None
@@ -52,11 +52,11 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Some of the sessions that the agent has kept."""
+    """One page of the sessions that the agent keeps."""
 
     sessions: tuple[SessionInfo, ...]
     next_cursor: str | None = None
-    """What to ask the next page with; `None` when this is the last."""
+    """The cursor of the next page; `None` when this is the last."""
 
 
 class Agent(AgentConnection):
@@ -87,16 +87,16 @@ class Agent(AgentConnection):
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
         Args:
-            launch: How it is started.
-            processes: Where the host's processes are started and written down.
-            **options: The rest: see `AgentOptions`.
+            launch: How to start it.
+            processes: Starts and records the host's processes.
+            **options: See `AgentOptions`.
 
         Raises:
             AgentNotInstalled: The program is not there.
             AgentNotStarted: It is, but does not start.
             AgentInitTimedOut: It did not answer in time.
             VersionMismatch: It speaks another version of ACP.
-            AuthRequired: It wants a person to sign in before anything else.
+            AuthRequired: A person has to sign in first.
             AgentInitFailed: It ended, or answered with an error.
         """
         agent = cls(launch, options)
@@ -114,7 +114,7 @@ class Agent(AgentConnection):
 
     @property
     def capabilities(self) -> AgentCapabilities:
-        """What the agent can do."""
+        """The capabilities in the agent's handshake."""
         return self.handshake.capabilities
 
     # -- its sessions --------------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ class Agent(AgentConnection):
     ) -> AcpSession:
         """Open a session. Cancelling it stops the waiting; the agent may make a new session all the same.
 
-        What is told of an earlier session before the answer, and at once after it, is its history
-        (`AcpSession.replayed`): agents answer a load too early, and some tell it after a resume or a fork.
+        Updates of an earlier session before the answer, and right after it, are its history
+        (`AcpSession.replayed`): agents answer a load too early, and some send it after a resume or a fork.
 
         Args:
-            cwd: Where it works.
-            way: Whether it is a new one, or an earlier one loaded, resumed or forked.
-            session_id: The earlier one.
+            cwd: The session's working directory.
+            way: New, or an earlier session loaded, resumed or forked.
+            session_id: The id of the earlier session.
             **how: MCP servers, further folders, `_meta`.
 
         Raises:
@@ -178,11 +178,11 @@ class Agent(AgentConnection):
         return opened
 
     async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
-        """Some of the sessions that the agent has kept. Cancelling it stops the waiting.
+        """Return one page of the sessions that the agent keeps. Cancelling it stops the waiting.
 
         Args:
-            cwd: Only those of this folder.
-            cursor: Where to go on: the `next_cursor` of the page before.
+            cwd: Only sessions of this folder.
+            cursor: The `next_cursor` of the page before.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
@@ -195,7 +195,7 @@ class Agent(AgentConnection):
         return _page(await self.request("session/list", told))
 
     async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
-        """All sessions that the agent has kept, page after page. As `list_sessions`."""
+        """Yield all sessions that the agent keeps, page after page. As `list_sessions`."""
         cursor: str | None = None
         seen: set[str | None] = set()
         while cursor not in seen:  # an agent that leads in circles has no more
@@ -206,7 +206,7 @@ class Agent(AgentConnection):
             cursor = page.next_cursor
 
     async def delete_session(self, session_id: str) -> None:
-        """Have the agent delete a session that it has kept. Cancelling it stops the waiting.
+        """Have the agent delete a session that it keeps. Cancelling it stops the waiting.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
@@ -218,7 +218,7 @@ class Agent(AgentConnection):
     # -- the agent itself ----------------------------------------------------------------------------------
 
     async def authenticate(self, method_id: str) -> None:
-        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it.
+        """Sign in by one of the `handshake.auth_methods`. A person may take any time over it.
 
         Cancelling it stops the waiting.
 
@@ -238,7 +238,7 @@ class Agent(AgentConnection):
         await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Ask for something, also what ACP does not have, such as `_vendor/thing`.
+        """Send any request, also one that ACP does not have, such as `_vendor/thing`.
 
         Raises:
             AgentError: The agent refused, or is gone.
@@ -263,7 +263,7 @@ class Agent(AgentConnection):
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
-            told = await self.call("initialize", params, limit=limit)
+            answer = await self.call("initialize", params, limit=limit)
         except errors.AgentInactive as error:
             tail = {"stderrTail": self.stderr_tail}
             late = errors.AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
@@ -271,7 +271,7 @@ class Agent(AgentConnection):
         except errors.AgentClosed as error:
             failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
             raise self.failures.of_log(self.stderr_tail) or failed from None
-        self.handshake = Handshake.of(mask_json(told, self.mask))
+        self.handshake = Handshake.of(mask_json(answer, self.mask))
         self.failures.methods = self.handshake.auth_methods
         version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
@@ -283,7 +283,7 @@ class Agent(AgentConnection):
             )
 
     def _opening(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
-        """What the requests that open sessions have in common. When it cannot be made, nothing is sent."""
+        """Return the parameters of a request that opens a session."""
         root = cwd.absolute()
         params: dict[str, Any] = {} if session_id is None else {"sessionId": session_id}
         params["cwd"] = str(root)
@@ -302,7 +302,7 @@ class Agent(AgentConnection):
         return params
 
     def _made(self, method: str, cwd: Path, result: Any, *, replaying: bool) -> AcpSession:
-        """The session that an answer tells of."""
+        """Register the session whose id an answer has."""
         told = text_of(object_of(result).get("sessionId"))
         if told is None or told in self.open_sessions:
             problem = "no session id" if told is None else f"the open session {told}"
@@ -319,7 +319,7 @@ class Agent(AgentConnection):
         return session
 
     def forget(self, session: AcpSession) -> None:
-        """A session is followed no longer. It calls this itself."""
+        """Follow a session no longer. The session itself calls this."""
         if self.open_sessions.get(session.id) is session:
             del self.open_sessions[session.id]
             self.fill(session.id, full=False)
@@ -336,12 +336,12 @@ class Agent(AgentConnection):
             self._early.append((session_id, update, size))
 
     def asked(self, request: Request) -> None:
-        """Have a request of the agent answered."""
+        """Answer a request of the agent."""
         self.heard()
         self.requests.serve(request)
 
     def notified(self, message: Notification) -> None:
-        """Take a request back, or learn that what a person was asked elsewhere is done."""
+        """Withdraw a request of the agent, or note that a person has answered elsewhere."""
         params = object_of(message.params)
         if message.method == "$/cancel_request":
             self.requests.withdraw(params.get("requestId"))
@@ -359,9 +359,10 @@ class Agent(AgentConnection):
         return self.requests.is_waited_for
 
     def session_of(self, session_id: str | None) -> AcpSession | None:
-        """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
+        """Return the open session of an id, else the one that is likely meant.
 
-        Then it is the only session, or the only one with a prompt under way.
+        A subagent has an id of its own and does not say whose it is. Then the only session is meant, or
+        the only one with a prompt under way.
         """
         opened = list(self.open_sessions.values())
         named = [session for session in opened if session.id == session_id]
@@ -369,11 +370,11 @@ class Agent(AgentConnection):
         return likely[0] if len(likely) == 1 else None
 
     async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer what the agent asks permission for. The client is asked, unless this is overridden."""
+        """Answer a request for permission. Unless this is overridden, the client is asked."""
         return await self.client.request_permission(request)
 
     def _end_sessions(self) -> None:
-        """The agent is gone: turns that run fail with the reason."""
+        """End all sessions because the agent is gone: running turns fail with the reason."""
         sessions, self.open_sessions = self.open_sessions, {}
         for session in sessions.values():
             session.end(self.reason)
@@ -389,7 +390,7 @@ def _limit(seconds: float | None) -> float | None:
 
 
 def _page(told: Any) -> SessionPage:
-    """The page in an answer. What is no session is left out."""
+    """Read a page of sessions. Entries that are no sessions are left out."""
     reply = object_of(told)
     sessions = tuple(
         SessionInfo(

@@ -1,7 +1,7 @@
-"""What an agent says of itself when it is initialised, and what that means.
+"""The agent's answer to `initialize`: its capabilities, its name, its ways to sign in.
 
-Agents say it in many ways: `"fork": {}` means that they can fork, so does `true`, and a field that is not
-there means that they cannot. `AgentCapabilities` is the same in all cases: ten fields that are true or false.
+Agents declare capabilities in many ways: `"fork": {}` means that they can fork, so does `true`, and a missing
+field means that they cannot. `AgentCapabilities` is the same in all cases: ten fields, true or false.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from serai.acp.shapes import list_of, object_of, text_of, texts_of
 
 
 class McpCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the agent can reach MCP servers."""
+    """The ways in which the agent can reach MCP servers."""
 
     stdio: bool = True
-    """Always: every ACP agent must."""
+    """Always true: ACP demands it of every agent."""
     http: bool = False
     sse: bool = False
 
 
 class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a prompt may hold."""
+    """The content that a prompt may hold."""
 
     text: bool = True
-    """Always: text, and links to resources, are what every agent takes."""
+    """Always true: every agent takes text and links to resources."""
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
 
 
 class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an agent can do, as its handshake says."""
+    """The capabilities of an agent, from its handshake."""
 
     load_session: bool = False
     fork_session: bool = False
@@ -48,7 +48,7 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def of(cls, initialize_result: Any) -> AgentCapabilities:
-        """Read the result of `initialize`. Any value will do: what has the wrong shape says nothing."""
+        """Read the result of `initialize`. Values of the wrong shape count as missing."""
 
         def offers(path: str) -> bool:
             return is_offered(initialize_result, path)
@@ -82,11 +82,11 @@ class AuthMethod:
     arguments: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     command: tuple[str, ...] = ()
-    """A whole command of its own, which some agents tell in `_meta`."""
+    """A whole command, which some agents send in `_meta`."""
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def login_command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """What to run in a terminal to sign in, of an agent with this command; empty without a terminal."""
+        """Return the command that signs in to the agent that `argv` starts; empty without a terminal."""
         if self.command:
             return self.command
         return (*argv, *self.arguments) if self.type == "terminal" else ()
@@ -94,20 +94,20 @@ class AuthMethod:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """What the agent answered to `initialize`."""
+    """The agent's answer to `initialize`."""
 
     capabilities: AgentCapabilities
     protocol_version: Any
-    """As the agent told it; `None` when it did not."""
+    """As the agent sent it; `None` when it did not."""
     agent_info: Mapping[str, str | None]
     """The agent's own `name`, `title` and `version`."""
     auth_methods: tuple[AuthMethod, ...]
     raw: Mapping[str, Any]
-    """All of it, with what the ten fields do not cover."""
+    """The whole answer, with what the ten fields do not cover."""
 
     @classmethod
     def of(cls, initialize_result: Any) -> Handshake:
-        """What the result of `initialize` says. It takes any value, as `AgentCapabilities.of` does."""
+        """Read the result of `initialize`, as `AgentCapabilities.of` does."""
         raw = object_of(initialize_result)
         info = object_of(raw.get("agentInfo"))
         return cls(

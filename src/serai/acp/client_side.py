@@ -1,7 +1,7 @@
-"""What an agent may ask of the one who drives it.
+"""The requests of an agent to its client.
 
-A client says in its `capabilities` what it truly has, and the agent is told exactly that. Whatever an agent
-asks beyond it is answered with `-32601` before the client hears of it.
+A client declares its `capabilities`, and the agent is sent exactly those. Requests beyond them are answered
+with `-32601`, and the client does not see them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from serai.acp.updates import ToolCallUpdate, read_update
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """What the client has. An agent that is not told of it does without, or uses its own."""
+    """The capabilities of the client. Where one is missing, an agent does without or uses its own."""
 
     read_text_file: bool = False
     write_text_file: bool = False
@@ -28,12 +28,12 @@ class ClientCapabilities:
     elicitation_form: bool = False
     elicitation_url: bool = False
     boolean_options: bool = False
-    """Config options that are yes or no, beside those with a list of values."""
+    """Config options that are true or false, beside those with a list of values."""
     terminal_auth: bool = False
     """A terminal in which a person can sign in."""
 
     def to_wire(self) -> dict[str, Any]:
-        """As `clientCapabilities`."""
+        """Return them as ACP's `clientCapabilities`."""
         wire: dict[str, Any] = {
             "fs": {"readTextFile": self.read_text_file, "writeTextFile": self.write_text_file},
             "terminal": self.terminal,
@@ -48,7 +48,7 @@ class ClientCapabilities:
         return wire
 
 
-# -- what is asked -----------------------------------------------------------------------------------------
+# -- the requests -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PermissionRequest:
 
     session_id: str
     tool_call: ToolCallUpdate
-    """The call. It may be the first that is heard of it."""
+    """The call. It may not have been announced before."""
     options: tuple[PermissionOption, ...]
     raw: dict[str, Any] = field(repr=False)
 
@@ -79,7 +79,7 @@ class PermissionRequest:
         knows what the agent would understand.
 
         Raises:
-            ValidationError: They are not such.
+            ValidationError: They have the wrong shape.
         """
         told = msgspec.convert(params, _PermissionParams)
         call = read_update({**told.tool_call, "sessionUpdate": "tool_call_update"})
@@ -104,7 +104,7 @@ class _PermissionParams(Struct, rename="camel"):
 
 
 class ReadTextFile(Struct, frozen=True, rename="camel"):
-    """The agent wants the text of a file; of its lines from `line` (the first is 1), at most `limit`."""
+    """The agent asks for the text of a file: at most `limit` lines, from `line` on (the first is 1)."""
 
     session_id: str
     path: str
@@ -113,7 +113,7 @@ class ReadTextFile(Struct, frozen=True, rename="camel"):
 
 
 class WriteTextFile(Struct, frozen=True, rename="camel"):
-    """The agent wants a file to have this text."""
+    """The agent asks to write this text to a file."""
 
     session_id: str
     path: str
@@ -126,7 +126,7 @@ class _Variable(Struct):
 
 
 class CreateTerminal(Struct, frozen=True, rename="camel"):
-    """The agent wants a command to run in a terminal."""
+    """The agent asks to run a command in a terminal."""
 
     session_id: str
     command: str
@@ -137,26 +137,26 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables that it wants to have set."""
+        """The environment variables to set."""
         return {each.name: each.value for each in self.env or ()}
 
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):
-    """The agent wants something of a terminal that it has."""
+    """The agent asks something about one of its terminals."""
 
     session_id: str
     terminal_id: str
 
 
 class TerminalExit(Struct, frozen=True, rename="camel"):
-    """How a terminal's command ended: with a code, or by a signal such as `SIGTERM`."""
+    """The end of a terminal's command: a code, or a signal such as `SIGTERM`."""
 
     exit_code: int | None = None
     signal: str | None = None
 
 
 class TerminalOutput(Struct, frozen=True, rename="camel"):
-    """What a terminal's command has written; its end, when it was too much."""
+    """The output of a terminal's command, or only its end when it is too long."""
 
     output: str
     truncated: bool = False
@@ -164,7 +164,7 @@ class TerminalOutput(Struct, frozen=True, rename="camel"):
 
 
 class Elicitation(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The agent asks the person something: with a form, or by sending them to an address."""
+    """The agent asks the person a question: by a form, or by sending them to an address."""
 
     message: str
     mode: str = "form"
@@ -179,35 +179,35 @@ class Elicitation(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ElicitationAnswer(Struct, frozen=True, omit_defaults=True):
-    """What the person said: `accept`, with the form's values; `decline`; or `cancel`."""
+    """The person's answer: `accept` with the form's values, `decline` or `cancel`."""
 
     action: str
     content: dict[str, Any] | None = None
 
 
-# -- who is asked ------------------------------------------------------------------------------------------
+# -- the client --------------------------------------------------------------------------------------------
 
 
 class ClientSide:
-    """Who answers an agent. This one has nothing and refuses everything: override what you have.
+    """Answers the requests of an agent. This one has no capabilities: override the methods that you have.
 
-    One may answer several agents, and many requests at a time. The first step of a request runs after the
-    updates that came before it have been delivered, and before those that came after it. Raise
+    One client may answer several agents, and many requests at a time. The first step of a request runs after
+    the updates that came before it have been delivered, and before those that came after it. Raise
     `ProtocolError` to refuse with a number of your own, such as -32002 for a file that is not there. A
-    request whose answer nobody wants any more is cancelled.
+    request whose answer is no longer wanted is cancelled.
     """
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What there is. It is read once, when an agent is started."""
+        """The capabilities of this client. They are read once, when an agent is started."""
         return ClientCapabilities()
 
     async def request_permission(self, request: PermissionRequest, /) -> str | None:  # noqa: ARG002 - nobody may
-        """The id of the option that was chosen; `None` to cancel. An id that was not offered cancels too."""
+        """Return the id of the chosen option; `None` to cancel. An id that was not offered cancels too."""
         return None
 
     async def read_text_file(self, request: ReadTextFile, /) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         raise NotImplementedError
 
     async def write_text_file(self, request: WriteTextFile, /) -> None:
@@ -219,7 +219,7 @@ class ClientSide:
         raise NotImplementedError
 
     async def terminal_output(self, request: TerminalRequest, /) -> TerminalOutput:
-        """What the command has written so far."""
+        """Return what the command has written so far."""
         raise NotImplementedError
 
     async def wait_for_terminal_exit(self, request: TerminalRequest, /) -> TerminalExit:
@@ -231,12 +231,12 @@ class ClientSide:
         raise NotImplementedError
 
     async def release_terminal(self, request: TerminalRequest, /) -> None:
-        """End the command if it runs, and forget the terminal."""
+        """End the command if it runs, and drop the terminal."""
         raise NotImplementedError
 
     async def create_elicitation(self, request: Elicitation, /) -> ElicitationAnswer:
-        """Ask the person."""
+        """Ask the person a question."""
         raise NotImplementedError
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
-        """What the person was sent to an address for is done."""
+        """Note that the person has done what they were sent to an address for."""

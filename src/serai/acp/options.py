@@ -1,4 +1,4 @@
-"""A session's modes and options, as the agent tells them: model and effort are options."""
+"""A session's modes and options, as the agent sends them. Model and effort are options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """The modes that a session has, and the one that it is in."""
+    """The modes of a session, and the current one."""
 
     current: str
     available: tuple[Mode, ...]
@@ -31,25 +31,25 @@ class Modes:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that an option can have."""
+    """A possible value of an option."""
 
     value: str
     name: str
     description: str | None = None
     group: str | None = None
-    """The name of the group that the agent shows it in."""
+    """The name of its group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption:
-    """Something that can be chosen for a session."""
+    """An option of a session, with its possible values."""
 
     id: str
     name: str
     type: str
     """`select`, `boolean`, or something newer."""
     value: Any
-    """What it is now: the value of a choice, or true or false."""
+    """The current value: that of a choice, or true or false."""
     description: str | None = None
     category: str | None = None
     """`model`, `mode`, `thought_level`, `model_config`, or the agent's own."""
@@ -57,12 +57,12 @@ class ConfigOption:
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     def at(self, value: Any) -> ConfigOption:
-        """The same option, with another value."""
+        """Return the same option with another value."""
         return replace(self, value=value, raw={**self.raw, "currentValue": value})
 
 
 def read_modes(told: Any) -> Modes | None:
-    """The modes in an answer, if it has any."""
+    """Read the modes in an answer; `None` without any."""
     if not is_object(told) or not isinstance(current := told.get("currentModeId"), str):
         return None
     modes = (
@@ -74,7 +74,7 @@ def read_modes(told: Any) -> Modes | None:
 
 
 def read_models(told: Any) -> ConfigOption | None:
-    """The `models` in an answer, as an option; `None` without any."""
+    """Read the `models` in an answer as an option; `None` without any."""
     models = [
         {"value": each.get("modelId"), "name": each.get("name"), "description": each.get("description")}
         for each in objects_of(object_of(told).get("availableModels"))
@@ -86,7 +86,7 @@ def read_models(told: Any) -> ConfigOption | None:
 
 
 def read_options(told: Any) -> tuple[ConfigOption, ...]:
-    """The options in an answer or an update. What is not one is left out."""
+    """Read the options in an answer or an update. Entries that are no options are left out."""
     return tuple(
         ConfigOption(
             id=each["id"],

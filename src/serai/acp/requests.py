@@ -1,4 +1,4 @@
-"""The agent's requests: the table of what it may ask, and how each is answered, once and always."""
+"""The agent's requests: the table of all kinds, and their handling. Each is answered, exactly once."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ GIVEN_UP: dict[str, Any] = {
     _PERMISSION: {"outcome": {"outcome": "cancelled"}},
     _ELICITATION: {"action": "cancel"},
 }
-"""What is answered for a person who is not asked any more."""
+"""Answers for a person who is not asked any more."""
 
 
 class Handler(NamedTuple):
-    """How one kind of request is served."""
+    """The handler of one kind of request."""
 
     method: str
     """The client's method that answers."""
     kind: type[Any]
     """The type that the parameters are read into."""
     needs: str | None = None
-    """The capability of the client that it takes, with `{mode}` for that of a question."""
+    """The capability of the client that it needs, with `{mode}` for that of a question."""
     wrap: str | None = None
     """The name under which the result goes on the wire; by default it goes as it is."""
 
     def is_offered(self, capabilities: client_side.ClientCapabilities, params: Any) -> bool:
-        """Tell whether the client has said that it has this."""
+        """Tell whether the client has declared the capability."""
         mode = text_of(object_of(params).get("mode")) or "form"
         return self.needs is None or bool(getattr(capabilities, self.needs.format(mode=mode), False))
 
@@ -76,7 +76,7 @@ HANDLERS: dict[str, Handler] = {
 
 
 def _written(handler: Handler, asked: Any, result: Any) -> Any:
-    """What the client answered, as it goes on the wire."""
+    """Return the client's answer as it goes on the wire."""
     if isinstance(asked, client_side.PermissionRequest):
         if any(option.id == result for option in asked.options):
             return {"outcome": {"outcome": "selected", "optionId": result}}
@@ -90,33 +90,33 @@ def _written(handler: Handler, asked: Any, result: Any) -> Any:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A request of the agent, until whoever serves it is done."""
+    """A request of the agent that is being served."""
 
     id: RequestId
     method: str
     session: AcpSession | None
-    """The session that is meant; `None` where nobody knows."""
+    """The session that is meant; `None` when that is unknown."""
     task: asyncio.Task[None] | None = None
     is_answered: bool = False
 
 
 class AgentRequests:
-    """All requests of one agent that are under way."""
+    """The pending requests of one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self.capabilities = agent.client.capabilities
-        """What the client has said that it has."""
+        """The capabilities that the client has declared."""
         self._agent = agent
         self._pending: set[_Pending] = set()
         self._stopped = False
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the agent waits for an answer: of a person, perhaps, who takes their time."""
+        """True while the agent waits for an answer, perhaps of a person who takes their time."""
         return any(not each.is_answered for each in self._pending)
 
     def serve(self, request: Request) -> None:
-        """Take a request. It is answered now, or by a task of its own."""
+        """Answer a request, now or by a task of its own."""
         if self._stopped:
             return
         handler = HANDLERS.get(request.method)
@@ -138,27 +138,27 @@ class AgentRequests:
         pending.task.add_done_callback(lambda _: self._pending.discard(pending))
 
     def give_up(self) -> None:
-        """A prompt was cancelled: whoever was asked in its session need not answer, and the agent is told."""
+        """Cancel the questions to people in sessions whose prompt is cancelled, and tell the agent."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
             if self._take(pending):
                 self._agent.answer(pending.id, GIVEN_UP[pending.method])
                 self._stop(pending)
 
     def withdraw(self, request_id: RequestId) -> None:
-        """The agent does not want the answer any more."""
+        """Stop a request that the agent has withdrawn."""
         for pending in [each for each in self._pending if each.id == request_id]:
             self._refuse(pending, REQUEST_CANCELLED, "the request was cancelled")
             self._stop(pending)
 
     def stop(self) -> None:
-        """The agent is gone: nobody wants answers any more, and nobody is asked."""
+        """Stop all requests because the agent is gone."""
         self._stopped = True
         for pending in self._pending:
             pending.is_answered = True
             self._stop(pending)
 
     async def close(self) -> None:
-        """Stop, and wait until whoever was asked has stopped too."""
+        """Stop all requests, and wait until their tasks have ended."""
         self.stop()
         tasks = [each.task for each in self._pending if each.task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -186,7 +186,7 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session whose prompt is cancelled."""
+        """Tell whether a request is a question to a person in a session whose prompt is cancelled."""
         turn = pending.session.turn if pending.session is not None else None
         return pending.method in GIVEN_UP and turn is not None and turn.cancelled
 
@@ -195,7 +195,7 @@ class AgentRequests:
             self._agent.refuse(pending.id, code, message, data)
 
     def _take(self, pending: _Pending) -> bool:
-        """Whether it is still to be answered. Whoever takes it does so."""
+        """Claim the right to answer a request. Returns false if it was answered before."""
         if pending.is_answered:
             return False
         pending.is_answered = True

@@ -26,7 +26,7 @@ from serai.acp.client_side import (
 from serai.acp.process.connection import Launch as Launch
 from serai.acp.servers import HttpServer as HttpServer, SseServer as SseServer, StdioServer as StdioServer
 from serai.acp.session import OpenWay as OpenWay
-from serai.acp.tool_calls import Diff as Diff, ToolUse as ToolUse
+from serai.acp.tool_calls import AgentToolCall as AgentToolCall, Diff as Diff
 from serai.acp.updates import Cost as Cost
 from serai.agents.ask.ask import *
 from serai.agents.ask.costs import *

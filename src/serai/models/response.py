@@ -18,7 +18,7 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from serai.acp.shapes import is_object
-from serai.acp.tool_calls import ToolUse
+from serai.acp.tool_calls import AgentToolCall
 from serai.agents.ask.costs import TurnTokens
 from serai.agents.ask.events import (
     AskResult,
@@ -87,7 +87,7 @@ class AgentResponse(StreamedResponse):
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _message_id: str | None = None
     _has_text: bool = False
-    _calls: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
+    _calls: dict[str, AgentToolCall] = field(default_factory=dict[str, AgentToolCall])
 
     _first: Event | None = None
 
@@ -168,7 +168,7 @@ class AgentResponse(StreamedResponse):
         self._has_text = True
         return f"\n\n{text}" if is_next else text
 
-    def _used(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
+    def _used(self, call: AgentToolCall) -> Iterator[ModelResponseStreamEvent]:
         """What is new of a call: often its arguments come only after its beginning."""
         before, self._calls[call.id] = self._calls.get(call.id), call
         manager, part_id = self._parts_manager, ("call", call.id)
@@ -195,7 +195,7 @@ class AgentResponse(StreamedResponse):
             warn(f'Agent "{result.agent}" does not take these parts of a prompt — dropped: {kinds}.')
 
 
-def _called(call: ToolUse) -> NativeToolCallPart:
+def _called(call: AgentToolCall) -> NativeToolCallPart:
     return NativeToolCallPart(
         tool_name=call.name or call.kind,
         args=_arguments(call),
@@ -205,7 +205,7 @@ def _called(call: ToolUse) -> NativeToolCallPart:
     )
 
 
-def _returned(call: ToolUse) -> NativeToolReturnPart:
+def _returned(call: AgentToolCall) -> NativeToolReturnPart:
     return NativeToolReturnPart(
         tool_name=call.name or call.kind,
         content=call.output if call.output is not None else call.text,
@@ -216,11 +216,11 @@ def _returned(call: ToolUse) -> NativeToolReturnPart:
     )
 
 
-def _arguments(call: ToolUse) -> dict[str, Any] | None:
+def _arguments(call: AgentToolCall) -> dict[str, Any] | None:
     if call.input is None:
         return None
     return dict(call.input) if is_object(call.input) else {"input": call.input}
 
 
-def _details(call: ToolUse) -> dict[str, Any]:
+def _details(call: AgentToolCall) -> dict[str, Any]:
     return {"title": call.title, "kind": call.kind, "locations": [dict(each) for each in call.locations]}

@@ -48,7 +48,7 @@ _SHOWN_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How an agent is started."""
+    """The command, variables and name of an agent to start."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -59,7 +59,7 @@ class Launch:
     login: tuple[str, ...] = ()
     """The command with which a person signs in to it, when it is known."""
     install: str | None = None
-    """How to install it, as a sentence without a full stop."""
+    """Advice on installing it, as a sentence without a full stop."""
     env_filter: Callable[[dict[str, str]], Mapping[str, str]] | None = None
     """Last step before the start: takes all variables and returns those that the agent gets."""
     auth_patterns: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ class AgentConnection(ABC):
 
     @property
     def exit(self) -> Exit | None:
-        """How the process ended; `None` while it runs, and when it never ran."""
+        """The end of the process; `None` while it runs, and when it never ran."""
         return self.child.exit if self.watching is not None else None
 
     @property

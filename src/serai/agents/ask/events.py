@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from serai.acp import updates
-from serai.acp.tool_calls import ToolUse
+from serai.acp.tool_calls import AgentToolCall
 from serai.agents.ask.permissions import PermissionAsked
 
 __all__ = [
@@ -44,7 +44,7 @@ class AskResult:
     session_id: str = ""
     duration: float = 0.0
     """Seconds from the prompt to the end of the turn."""
-    tool_uses: tuple[ToolUse, ...] = ()
+    tool_uses: tuple[AgentToolCall, ...] = ()
     dropped: tuple[str, ...] = ()
     """The types of those parts of the prompt that the agent cannot take, and that were left out."""
     usage: Mapping[str, Any] | None = None
@@ -119,14 +119,14 @@ class ThinkingAdded:
 class ToolCalled:
     """The agent begins to use a tool."""
 
-    call: ToolUse
+    call: AgentToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChanged:
     """More is known of a tool call: `call` is all of it, with its diffs and terminals."""
 
-    call: ToolUse
+    call: AgentToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from serai.acp.client_side import PermissionOption, PermissionRequest
-from serai.acp.tool_calls import ToolUse
+from serai.acp.tool_calls import AgentToolCall
 from serai.errors import Mismatch, PermissionTimedOut
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ TOOL_KINDS = frozenset(
 )
 """The kinds that ACP has. An agent may tell newer ones."""
 
-OnToolUse: TypeAlias = Callable[[ToolUse], bool | str | Awaitable[bool | str]]
+OnToolUse: TypeAlias = Callable[[AgentToolCall], bool | str | Awaitable[bool | str]]
 """Looks at a call: `True` when it may pass; `False`, or a few words that say why, when it may not."""
 
 
@@ -79,15 +79,15 @@ class ToolFilter:
         both._others = (self, other)
         return both
 
-    async def judge(self, use: ToolUse) -> str | None:
+    async def judge(self, call: AgentToolCall) -> str | None:
         """Why a tool may not be used, `on_tool_use` included; `None` when it may."""
-        if reason := self.refuses(use):
+        if reason := self.refuses(call):
             return reason
         for other in self._others:
-            if reason := await other.judge(use):
+            if reason := await other.judge(call):
                 return reason
         try:
-            verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(use))
+            verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(call))
         except Exception as problem:  # noqa: BLE001 - it is no permission
             _log.exception("a tool filter has failed")
             return f"the tool filter failed with {problem!r}"
@@ -95,17 +95,17 @@ class ToolFilter:
             return None
         return verdict if isinstance(verdict, str) and verdict else "on_tool_use has not allowed it"
 
-    def refuses(self, use: ToolUse) -> str | None:
+    def refuses(self, call: AgentToolCall) -> str | None:
         """Why the lists do not let a tool be used, as a few words; `None` when they do."""
         for other in self._others:
-            if reason := other.refuses(use):
+            if reason := other.refuses(call):
                 return reason
-        kind = use.kind.casefold()
-        names = [name.casefold() for name in (use.name, use.title) if name]  # the own name first
+        kind = call.kind.casefold()
+        names = [name.casefold() for name in (call.name, call.title) if name]  # the own name first
         if kind in self._block_kinds:
-            return f"tools of the kind {use.kind} are blocked"
+            return f"tools of the kind {call.kind} are blocked"
         if self._allow_kinds is not None and kind not in self._allow_kinds:
-            return f"tools of the kind {use.kind} are not among those allowed"
+            return f"tools of the kind {call.kind} are not among those allowed"
         if _any_matches(names, self._block_names):
             return "tools of this name are blocked"
         if self._allow_names is not None and not _any_matches(names[:1], self._allow_names):
@@ -123,7 +123,7 @@ class PermissionAsked:
     def __init__(self, request: PermissionRequest) -> None:
         self.request = request
         self.options = request.options
-        self.call = ToolUse(request.tool_call.tool_call_id).asked(request.tool_call)
+        self.call = AgentToolCall(request.tool_call.tool_call_id).asked(request.tool_call)
         """The tool call: what the question shows."""
         self.is_open = False
         """Whether an answer is waited for."""

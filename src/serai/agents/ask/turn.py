@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
 from serai.acp.session import AcpSession
-from serai.acp.tool_calls import ToolCalls, ToolUse
+from serai.acp.tool_calls import AgentToolCall, ToolCalls
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
@@ -182,7 +182,7 @@ class RunningTurn:
         self._message_id: str | None = None
         self._is_apart = True
         self._thinking: list[str] = []
-        self._judged: dict[str, ToolUse] = {}  # by their ids, as they were asked about
+        self._judged: dict[str, AgentToolCall] = {}  # by their ids, as they were asked about
         self._noticed: set[str] = set()
 
     def cancel(self) -> None:
@@ -216,8 +216,8 @@ class RunningTurn:
             case updates.ToolCall() | updates.ToolCallUpdate():
                 change = self.calls.update(item)
                 self._is_apart = self._is_apart or change.is_new
-                self._look_at(change.use)
-                return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
+                self._look_at(change.call)
+                return ToolCalled(change.call) if change.is_new else ToolChanged(change.call)
             case UsageChanged(cost=updates.Cost() as cost):
                 if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
@@ -271,11 +271,11 @@ class RunningTurn:
     def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
         self._is_apart = self._is_apart or change.is_new
-        self._judged[change.use.id] = asked.call = change.use
+        self._judged[change.call.id] = asked.call = change.call
         asked.reached.set()
         return asked
 
-    def _look_at(self, call: ToolUse) -> None:
+    def _look_at(self, call: AgentToolCall) -> None:
         """Warn of a tool that is used though it may not be: nobody could say no to what nobody was asked."""
         if self._tools is None or call.status == "pending" or call.key in self._noticed:
             return
