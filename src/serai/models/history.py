@@ -1,4 +1,4 @@
-"""What is said to an agent, from a message history: only what it does not know yet."""
+"""The prompt for an agent, from a message history: only what it does not know yet."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TOOLS = m.ToolCallPart | m.ToolReturnPart | m.NativeToolCallPart | m.NativeTool
 
 
 def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
-    """The parts of a prompt. Marks for caches are left out.
+    """Return the parts of a prompt. Cache points are left out.
 
     Raises:
-        UserError: A file is with another provider, where no agent can have it.
+        UserError: A file is stored by another provider, where no agent can read it.
     """
     if isinstance(content, str):
         return [content]
@@ -36,7 +36,7 @@ def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
                 is_data = item.url.startswith("data:")
                 parts.append(_file(m.BinaryContent.from_data_uri(item.url)) if is_data else link(item.url))
             case m.UploadedFile():
-                raise UserError(f"no agent can have the file {item.file_id}: {item.provider_name} keeps it")
+                raise UserError(f"no agent can read the file {item.file_id}: {item.provider_name} stores it")
             case m.CachePoint():
                 pass
     return parts
@@ -55,19 +55,19 @@ _GO_ON = "Go on with it. This is said now:"
 
 @dataclass(slots=True)
 class Said:
-    """What a request says to an agent."""
+    """The prompt that is made of a request."""
 
     standing: str = ""
-    """What holds for the whole conversation: instructions, and the system prompts that it begins with."""
+    """The instructions for the whole conversation, and the system prompts at its beginning."""
     parts: list[Part] = field(default_factory=list[Part])
-    """What is said now. Texts that follow one another are one."""
+    """The parts of the prompt. Texts that follow one another are joined."""
     has_answers: bool = False
-    """Whether there are answers that the agent does not know, and that are told among the parts."""
+    """True if the parts hold earlier answers that the agent does not know."""
     has_tool_turns: bool = False
-    """Whether tool calls or results were left out."""
+    """True if tool calls or results were left out."""
 
     def add(self, *parts: Part) -> None:
-        """Say more."""
+        """Add parts."""
         for part in parts:
             last = self.parts[-1] if self.parts else None
             if isinstance(part, str) and isinstance(last, str):
@@ -79,10 +79,10 @@ class Said:
 def said_in(
     messages: Sequence[m.ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
 ) -> Said:
-    """What is new in a history for a session.
+    """Return the prompt with what is new in a history for a session.
 
-    A session knows all up to its own last answer. Answers of others that came after that are told in the
-    prompt; tool calls and results are left out, and so is what was thought.
+    A session knows everything up to its own last answer. Later answers of others are quoted in the prompt;
+    tool calls, results and reasoning are left out.
     """
     begin = _known(messages, session_id)
     unknown = list(messages[begin:])
@@ -114,7 +114,7 @@ def said_in(
 
 
 def with_standing(said: Said, told: str | None) -> list[Part]:
-    """The parts, with what holds for the whole conversation where the agent has not been told so before."""
+    """Return the parts, with the instructions if they differ from those that were sent before."""
     if said.standing == (told or ""):
         return list(said.parts)
     if not said.standing:
@@ -133,7 +133,7 @@ def with_standing(said: Said, told: str | None) -> list[Part]:
 
 
 def _known(messages: Sequence[m.ModelMessage], session_id: str | None) -> int:
-    """How many messages a session knows."""
+    """Return how many messages a session knows."""
     for number, message in reversed([*enumerate(messages, 1)]):
         if session_id is None or not isinstance(message, m.ModelResponse):
             continue

@@ -68,7 +68,7 @@ class AgentModel(Model[Any]):
         self._client = known.having(**options)
         self._session: WireSession | None = None
         self._told: tuple[str | None, str | None] = (None, None)
-        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
+        """The session's id and the instructions that were sent last. A renewed session has another id."""
 
     @classmethod
     def of(cls, session: WireSession, *, settings: ModelSettings | None = None) -> Self:
@@ -82,7 +82,7 @@ class AgentModel(Model[Any]):
 
     @property
     def model_name(self) -> str:
-        """The agent's name, and that of its model where one was asked for: `claude/sonnet`."""
+        """The agent's name, and its model's if one was chosen: `claude/sonnet`."""
         model = self._client.defaults.get("model")
         return f"{self._client.name}/{model}" if model else self._client.name
 
@@ -144,7 +144,7 @@ class AgentModel(Model[Any]):
             await response.began()
             yield response
         except BaseException:
-            self._told = (None, None)  # nobody knows whether it was heard
+            self._told = (None, None)  # the agent may not have got it
             raise
         finally:
             # pydantic-ai waits within cancel scopes, which cancel again and again.
@@ -153,19 +153,19 @@ class AgentModel(Model[Any]):
 
     @property
     def _session_id(self) -> str | None:
-        """The session that goes on, if one does."""
+        """The id of the session that is continued; `None` for a new one."""
         if self._session is not None:
             return self._session.id
         return self._client.defaults.get("load") or self._client.defaults.get("resume")
 
     def _asked(self, said: Said) -> AgentStream:
-        """The turn: in the open session, else of an agent of its own, of which nothing is left then."""
+        """Begin the turn: in the open session, else with an agent that is ended after it."""
         if self._session is not None:
             session_id, told = self._told
             parts = with_standing(said, told if session_id == self._session.id else None)
             self._told = (self._session.id, said.standing)
             return self._session.stream(parts)
-        # An agent that has a place for what holds throughout is told it there.
+        # An agent with a place for a system prompt gets the instructions there.
         texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
         parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
         more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
@@ -173,7 +173,7 @@ class AgentModel(Model[Any]):
 
 
 def agent_provider(**defaults: Unpack[Options]) -> Callable[..., AgentModel]:
-    """Makes models that have the same defaults.
+    """Return a function that makes models with these defaults.
 
         models = agent_provider(cwd=project)
         agent = Agent(models("claude", model="sonnet"))

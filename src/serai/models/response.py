@@ -1,4 +1,4 @@
-"""What an agent answers, as pydantic-ai has it: text, thinking, its own tools, and what that took."""
+"""An agent's answer in pydantic-ai's terms: text, thinking, its own tools, and usage."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _REASONS: dict[str, FinishReason] = {
 
 
 def usage_of(result: AskResult) -> RequestUsage:
-    """The tokens of the turn, where the agent tells them, and what the turn alone has cost.
+    """Return the tokens of the turn, if the agent reports them, and the cost of the turn alone.
 
-    What an agent tells of a session's cost is the sum of all its turns, so it is not here. For pydantic-ai,
-    cached tokens are input, and thoughts are output.
+    An agent reports the cost of its session, which is the sum of all turns, so that is not here. For
+    pydantic-ai, cached tokens are input, and thoughts are output.
     """
     usage = RequestUsage(unmeasured_requests=1)
     if result.usage:
@@ -65,7 +65,7 @@ def usage_of(result: AskResult) -> RequestUsage:
 
 
 def details_of(result: AskResult) -> dict[str, Any]:
-    """What pydantic-ai has no place for; `finish_reason` is the agent's own word."""
+    """Return the details that pydantic-ai has no field for; `finish_reason` is the agent's own word."""
     cost = result.cost
     details = {
         "finish_reason": result.stop_reason,
@@ -80,7 +80,7 @@ def details_of(result: AskResult) -> dict[str, Any]:
 
 @dataclass
 class AgentResponse(StreamedResponse):
-    """A turn of an agent, while it comes. `get` is the answer so far."""
+    """The answer of an agent, as it streams. `get` returns the answer so far."""
 
     turn: AgentStream
     name: str
@@ -92,7 +92,7 @@ class AgentResponse(StreamedResponse):
     _first: Event | None = None
 
     async def began(self) -> None:
-        """Wait until something of the answer is there.
+        """Wait for the first event of the answer.
 
         Raises:
             ModelAPIError: The agent cannot be asked. The error's cause is Serai's.
@@ -117,12 +117,12 @@ class AgentResponse(StreamedResponse):
 
     @property
     def provider_url(self) -> None:
-        """There is none: the agent is a program."""
+        """None: the agent is a program."""
         return
 
     @property
     def timestamp(self) -> datetime:
-        """When it began."""
+        """The time at which it began."""
         return self._timestamp
 
     async def close_stream(self) -> None:
@@ -130,7 +130,7 @@ class AgentResponse(StreamedResponse):
         self.turn.cancel()
 
     def get_stream_cancel_errors(self) -> tuple[type[BaseException], ...]:
-        """None: a turn that was cancelled comes to its end as any other."""
+        """Return none: a cancelled turn ends like any other."""
         return ()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
@@ -162,14 +162,14 @@ class AgentResponse(StreamedResponse):
                 pass  # plans, modes and the like are not part of an answer
 
     def _paragraph(self, text: str, message_id: str | None) -> str:
-        """The text; a message that follows another one is a new paragraph, as in `AskResult.text`."""
+        """Return the text. A message that follows another one is a new paragraph, as in `AskResult.text`."""
         is_next = self._has_text and message_id and self._message_id and message_id != self._message_id
         self._message_id = message_id
         self._has_text = True
         return f"\n\n{text}" if is_next else text
 
     def _used(self, call: AgentToolCall) -> Iterator[ModelResponseStreamEvent]:
-        """What is new of a call: often its arguments come only after its beginning."""
+        """Yield the events for what is new of a call. Often its arguments come only after its beginning."""
         before, self._calls[call.id] = self._calls.get(call.id), call
         manager, part_id = self._parts_manager, ("call", call.id)
         if before is None:
@@ -183,7 +183,7 @@ class AgentResponse(StreamedResponse):
                 yield told
         if call.is_over:
             told = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
-            if before is None or not before.is_over:  # more of what came of it is no other return
+            if before is None or not before.is_over:  # more results are no second return
                 yield told
 
     def _end(self, result: AskResult) -> None:

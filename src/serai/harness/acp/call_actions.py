@@ -1,4 +1,4 @@
-"""The tool calls of one turn: the fold of `serai.acp.tool_calls` becomes AHP's actions and questions."""
+"""The tool calls of one turn: turns the fold of `serai.acp.tool_calls` into AHP's actions and questions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from serai.harness.acp.session import AcpAgentSession
 
 _LARGEST_OUTPUT = 16 * 1024
-"""A tool's raw output above this size is not kept beside its content."""
+"""Largest raw output that is kept beside a tool's content, in bytes of JSON."""
 _PAUSE = 0.2
-"""Seconds between two showings of what a running tool has: each is a whole copy of it."""
+"""Seconds between two publications of a running tool's output: each is a whole copy."""
 _NAMES = {
     "read": "Read",
     "edit": "Edit",
@@ -36,26 +36,26 @@ _NAMES = {
     "fetch": "Fetch",
     "switch_mode": "Switch mode",
 }
-"""What calls of a kind do, for people."""
+"""Names of the kinds of calls, for people."""
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What people see of one call."""
+    """The AHP side of one call."""
 
     ahp: ToolCall
     shown_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
 
     def rest(self) -> None:
-        """Show nothing later any more."""
+        """Cancel the publication that is scheduled."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
 
 
 class TurnCalls:
-    """Shows the calls of a turn, and asks the person about them."""
+    """Publishes the calls of a turn, and asks the person about them."""
 
     def __init__(self, session: AcpAgentSession, turn: Turn) -> None:
         self._session = session
@@ -64,10 +64,10 @@ class TurnCalls:
         self._fold = ToolCalls()
         self._shown: dict[str, _Shown] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """By the agent's ids of calls: one question at a time is asked about a call."""
+        """Locks by the agent's ids of calls: one question at a time is asked about a call."""
 
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
-        """A call has begun, or something is new of it."""
+        """Publish what an update changes in a call."""
         change = self._fold.update(update)
         shown, call = self._call(change), change.call
         was = CallStage.STREAMING if change.before is None else change.before.stage
@@ -79,7 +79,7 @@ class TurnCalls:
             if call.stage is not CallStage.STREAMING:
                 await self._run(shown, call)
         elif was is CallStage.RUNNING and change.is_retold and not call.is_allowed:
-            await self._run(shown, call)  # under its new title
+            await self._run(shown, call)  # with its new title
         if call.stage is CallStage.CLOSED:
             await self._close(call)
         elif call.stage is CallStage.ASKED and call.has_begun:
@@ -90,9 +90,9 @@ class TurnCalls:
     async def ask(self, request: PermissionRequest) -> str | None:
         """Ask the person whether a call may run. Several questions about one call are asked in turn.
 
-        Returns the agent's id of the option; `None` to cancel. What the person would rather have is queued.
+        Returns the agent's id of the option; `None` to cancel. The person's suggestion is queued as a message.
 
-        Cancelling takes the question back. It is cancelled when the call or the turn ends before the answer.
+        Cancelling withdraws the question. It is cancelled when the call or the turn ends before the answer.
         """
         async with self._asking[request.tool_call.tool_call_id]:
             change = self._fold.ask(request.tool_call)
@@ -111,17 +111,17 @@ class TurnCalls:
             approved = shown.ahp.approved
             self._fold.answer(key, approved=approved)
             if approved:
-                self._show(key)  # to be asked about has taken away what it had
+                self._show(key)  # the question had replaced its output
         option = choose(request.options, shown.ahp.option, approved=approved)
         if approved and option is None:
             label = self._session.harness.found.label
-            await self._turn.notice(f"{label} offers no answer that means this: it was told nothing.")
+            await self._turn.notice(f"{label} offers no matching answer, and was told nothing.")
         if shown.ahp.suggestion is not None:
             self._session.seat.queue(shown.ahp.suggestion, "suggestion")
         return option
 
     async def end(self) -> None:
-        """The turn is over. Of what ran it is said that its end is not known; AHP skips the rest."""
+        """End the turn. Running calls end as unknown; AHP skips the rest."""
         running = self._fold.end()
         for call in running if self._turn.is_running else ():
             await self._close(call, untold())
@@ -140,7 +140,7 @@ class TurnCalls:
         return self._shown[call.key]
 
     def _grow(self, shown: _Shown, call: AgentToolCall) -> None:
-        """Show title and input while they are still coming in."""
+        """Publish title and input while they are still coming in."""
         text = _input(call)
         shown.ahp.grow("" if shown.ahp.input else text or "", _message(call))
         shown.ahp.input = text
@@ -153,9 +153,9 @@ class TurnCalls:
 
     async def _question(self, shown: _Shown, call: AgentToolCall, request: PermissionRequest) -> None:
         shown.rest()
-        # What a question says in words alone is shown, too: a person allows what they have read.
+        # A question in words alone is shown too: a person must read what they allow.
         shown.ahp.input = _input(call) or text_in(list(call.content)) or None
-        shown.ahp.approved = call.has_begun  # what nobody allowed has not run, whatever the agent said
+        shown.ahp.approved = call.has_begun  # a call that nobody allowed has not run, whatever the agent says
         edits = (edit_of(entry, self._folder, self._turn.keep) for entry in call.content)
         await shown.ahp.ready(
             message=_message(call),
@@ -166,13 +166,13 @@ class TurnCalls:
         )
 
     async def _take_back(self, key: str) -> None:
-        """Nobody need say any more whether a call may run. One that runs all the same was not skipped."""
+        """Withdraw the question about a call. If the call runs all the same, close it."""
         if self._fold.answer(key, approved=None).runs and self._turn.is_running:
             for call in self._fold.end(key):
                 await self._close(call, untold())  # this ends the question, too
 
     def _show(self, key: str) -> None:
-        """Show what a running call has so far, now or when it may be shown again."""
+        """Publish the output of a running call, now or after the pause."""
         shown, call = self._shown[key], self._fold[key]
         if shown.timer is not None or call.stage is not CallStage.RUNNING or not call.results:
             return
@@ -213,19 +213,19 @@ class TurnCalls:
 
 
 def _message(call: AgentToolCall) -> str:
-    """What a call does, for people."""
+    """Return what a call does, for people."""
     return call.title or _NAMES.get(call.kind, call.kind)
 
 
 def _input(call: AgentToolCall) -> str | None:
-    """The tool's input, as JSON text."""
+    """Return the tool's input as JSON text."""
     if call.input is None or isinstance(call.input, str):
         return call.input
     return json.dumps(call.input, ensure_ascii=False)
 
 
 def _meta(call: AgentToolCall) -> t.FreeForm:
-    """What AHP has no field for."""
+    """Return the properties that AHP has no field for."""
     return {
         "serai.toolKind": call.kind,
         **({"serai.locations": list(call.locations)} if call.locations else {}),
@@ -238,13 +238,13 @@ def _small(output: Any) -> t.FreeForm | None:
     return dict(output)
 
 
-# -- what a person can answer ------------------------------------------------------------------------------
+# -- the person's options -----------------------------------------------------------------------------------
 
 
 def offered(options: Iterable[PermissionOption]) -> list[t.ConfirmationOption]:
-    """The agent's options, as AHP has them.
+    """Return the agent's options as AHP has them.
 
-    What is not known to reject stands among the ways to say yes: a no must never allow anything.
+    Options of unknown kinds count as ways to say yes: a no must never allow anything.
     """
     kinds = t.ConfirmationOptionKind
     return [
@@ -259,7 +259,7 @@ def offered(options: Iterable[PermissionOption]) -> list[t.ConfirmationOption]:
 
 
 def choose(options: Iterable[PermissionOption], chosen: str | None, *, approved: bool) -> str | None:
-    """The option that a yes or a no means. A plain yes is for once; what cannot be said cancels."""
+    """Return the option for a yes or a no. A plain yes means once; without a fitting option it cancels."""
     options = list(options)
     if approved:
         if any(option.id == chosen and not _rejects(option) for option in options):

@@ -1,4 +1,4 @@
-"""Content both ways: what an agent shows and asks becomes AHP's, what a person says becomes ACP's."""
+"""Content both ways: an agent's output and forms become AHP's, a person's message becomes ACP's."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COMMAND = "command"
 """The kind of an attachment that stands for one of the agent's own commands."""
 _BYTES = "application/octet-stream"
 _LINK = re.compile(r"(?:https?|file)://[^\s<>]+", re.IGNORECASE)
-"""What is a link. Another one may be more than a place: a `javascript:` is a deed."""
+"""Addresses that are shown as links. Others, such as `javascript:`, may run code."""
 
 
-# -- what an agent shows -----------------------------------------------------------------------------------
+# -- an agent's output -------------------------------------------------------------------------------------
 
 
 def contents_of(
@@ -36,13 +36,13 @@ def contents_of(
     keep: Keep,
     terminal: Callable[[str], t.ToolResultContent | None],
 ) -> list[t.ToolResultContent]:
-    """The content of a tool call. What is not known here is shown as it came.
+    """Convert the content of a tool call. Unknown entries are shown as JSON.
 
     Args:
-        entries: As the agent told it: `content`, `diff` and `terminal`.
-        folder: Where relative paths begin.
-        keep: Keeps what a file was and is.
-        terminal: Finds a terminal of the host by the id that the agent has for it. Others show nothing.
+        entries: The agent's entries: `content`, `diff` and `terminal`.
+        folder: The folder of relative paths.
+        keep: Stores a file's content before and after.
+        terminal: Finds a terminal of the host by the agent's id for it. Other terminals show nothing.
     """
     shown: list[t.ToolResultContent] = []
     for entry in entries:
@@ -84,7 +84,7 @@ def _as_it_came(value: Mapping[str, Any]) -> t.ToolResultContent:
 
 
 def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | None:
-    """The edit that a `diff` tells of; `None` when the entry is none."""
+    """Return the edit in a `diff` entry; `None` for other entries."""
     path, old, new = text_of(entry.get("path")), text_of(entry.get("oldText")), text_of(entry.get("newText"))
     if entry.get("type") != "diff" or path is None or new is None:
         return None
@@ -93,7 +93,7 @@ def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | 
 
 
 def bytes_of(block: Mapping[str, Any]) -> bytes | None:
-    """The bytes of an image or a sound; `None` where there are none."""
+    """Return the bytes of an image or a sound; `None` without any."""
     data = text_of(block.get("data"))
     try:
         return base64.b64decode(data, validate=True) if data else None
@@ -102,7 +102,7 @@ def bytes_of(block: Mapping[str, Any]) -> bytes | None:
 
 
 def in_words(block: Block) -> str | None:
-    """Content that is no text, as words of an answer; `None` for what words cannot show."""
+    """Return content that is no text as Markdown; `None` where that is not possible."""
     match block:
         case {"type": "resource_link", "uri": str(uri)}:
             return link_to(uri, text_of(block.get("name")))
@@ -113,7 +113,7 @@ def in_words(block: Block) -> str | None:
 
 
 def link_to(uri: str, name: str | None) -> str:
-    """A link that the agent gave, as Markdown: it is that, whatever its name and its address are made of."""
+    """Return an agent's link as Markdown. Neither its name nor its address can become anything else."""
     address = f"<{uri}>" if _LINK.fullmatch(uri) else _code(uri)
     return f"{_code(name)} {address}" if name else address
 
@@ -122,14 +122,14 @@ def _code(text: str) -> str:
     return f"`{' '.join(text.replace('`', ' ').split())}`"
 
 
-# -- what a person says ------------------------------------------------------------------------------------
+# -- a person's message ------------------------------------------------------------------------------------
 
 
 def blocks_of(message: t.UserMessage) -> tuple[list[Block], list[str]]:
-    """The message as content blocks, and the types of those attachments that are not known here.
+    """Return the message as content blocks, and the types of unknown attachments.
 
-    The text is first: a command has to stand at the beginning. Whether an agent can take the blocks is for
-    `serai.acp.fit_prompt` to say.
+    The text is first: a command has to be at the beginning. `serai.acp.prompt.fit_prompt` leaves out the
+    blocks that an agent cannot take.
     """
     blocks = [text_block(message.text)] if message.text else []
     unknown: list[str] = []
@@ -174,7 +174,7 @@ def _link(attachment: t.MessageResourceAttachment) -> Block:
 
 
 def questions_of(schema: Mapping[str, Any]) -> list[t.SessionInputQuestion]:
-    """The questions of a form: a question for each property of its JSON Schema."""
+    """Return the questions of a form: one for each property of its JSON Schema."""
     required = texts_of(schema.get("required"))
     return [
         _question(name, object_of(told), required=name in required)
@@ -233,7 +233,7 @@ def _options(told: Mapping[str, Any], default: list[Any]) -> list[t.SessionInput
 
 
 def _choices(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
-    """The values that there are to choose from, each with its name and what it means."""
+    """Yield the possible values, each with its name and its description."""
     titled = objects_of(told.get("oneOf")) or objects_of(told.get("anyOf"))
     for each in titled:
         if isinstance(value := each.get("const"), str):
@@ -252,7 +252,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def values_of(schema: Mapping[str, Any], answers: Mapping[str, t.SessionInputAnswer]) -> dict[str, Any]:
-    """What the person answered, as values of the form. What was passed over is left out."""
+    """Return the person's answers as values of the form. Skipped questions are left out."""
     properties = object_of(schema.get("properties"))
     found = {name: _value(object_of(properties[name]), answers.get(name)) for name in properties}
     return {name: value for name, value in found.items() if value is not None}
