@@ -36,7 +36,7 @@ def test_an_earlier_session_goes_on_where_it_was() -> None:
     Meter(tracker, "a", "s").observe(usd(0.5))
     Meter(tracker, "a", "s", is_known=True).observe(usd(0.7))
     assert tracker.spent_usd == pytest.approx(0.7)
-    Meter(tracker, "a", "other", told=usd(3), is_known=True).observe(usd(3.1))
+    Meter(tracker, "a", "other", reported=usd(3), is_known=True).observe(usd(3.1))
     assert tracker.spent_usd == pytest.approx(0.8)
 
 

@@ -155,7 +155,7 @@ async def test_parts_that_an_agent_cannot_take_are_dropped_in_the_words_of_ask(
 
 
 async def test_a_file_that_another_provider_keeps_is_refused(players: Players, model: Making) -> None:
-    with pytest.raises(UserError, match="openai keeps it"):
+    with pytest.raises(UserError, match="openai stores it"):
         await Agent(model()).run(["echo a", UploadedFile("file-1", "openai")])
     assert not players._record.exists()
 

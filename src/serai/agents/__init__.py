@@ -1,10 +1,10 @@
-"""Agents that speak ACP: which there are, where they are, how they are started, and how programs use them.
+"""Agents that speak ACP: finding them, starting them, and using them from Python programs.
 
     from serai import agents
 
     answer = await agents.ask("claude", "What is in this folder?")
 
-catalogue/   which agents there are, where they are found, and what is known about them
+catalogue/   the known agents, where they are installed, and what they can do
 ask/         one question to one agent, or one conversation with it: begin with ask/ask.py
 several.py   several agents for one question
 testing.py   agents for tests

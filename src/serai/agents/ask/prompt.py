@@ -1,4 +1,4 @@
-"""What a prompt is made of: text, commands, pictures, sounds, files and links."""
+"""The parts of a prompt: text, commands, pictures, sounds, files and links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """One of the agent's own commands, such as `/review`, and what follows it."""
+    """One of the agent's own commands, such as `/review`, and its input."""
 
     name: str
     """Without the slash."""
@@ -30,11 +30,11 @@ class SlashCommand:
 
 
 Command = SlashCommand
-"""Its name in `serai.agents`."""
+"""The public name, in `serai.agents`."""
 
 
 class Aside(str):
-    """Text that goes along with what a person says, and is no prompt by itself."""
+    """Text that accompanies a person's message, and is no prompt by itself."""
 
     __slots__ = ()
 
@@ -42,28 +42,28 @@ class Aside(str):
 Part: TypeAlias = str | SlashCommand | Mapping[str, Any]
 """Text, a command, or a content block of ACP."""
 Prompt: TypeAlias = str | SlashCommand | Sequence[Part]
-"""What is said to an agent."""
+"""A prompt: one part, or several."""
 
 
 def image(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A picture. The agent needs `capabilities.prompt.image`; without it, it is left out with a warning."""
+    """Return a picture. Without `capabilities.prompt.image` it is left out with a warning."""
     return _media("image", data, mime_type, "image/png")
 
 
 def audio(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A sound. The agent needs `capabilities.prompt.audio`; without it, it is left out with a warning."""
+    """Return a sound. Without `capabilities.prompt.audio` it is left out with a warning."""
     return _media("audio", data, mime_type, "audio/wav")
 
 
 def embedded(uri: str | Path, text: str | None = None) -> Block:
-    """A text, by default that of the file, for agents with `capabilities.prompt.embedded_context`."""
+    """Return a text, by default that of the file, for agents with `capabilities.prompt.embedded_context`."""
     if text is None:
         text = Path(uri).read_text("utf-8")
     return {"type": "resource", "resource": {"uri": _uri(uri), "text": text}}
 
 
 def link(uri: str | Path, name: str | None = None) -> Block:
-    """The address of something that the agent may look at by itself. Every agent takes it."""
+    """Return a link to something that the agent may read by itself. Every agent takes it."""
     address = _uri(uri)
     return {"type": "resource_link", "uri": address, "name": name or address.rpartition("/")[2] or address}
 
@@ -76,9 +76,9 @@ def blocks_of(
     system_prompt: str | None = None,
     capabilities: AgentCapabilities | None = None,
 ) -> list[Block]:
-    """A prompt as content blocks, with the system prompt before the first text.
+    """Return a prompt as content blocks, with the system prompt before the first text.
 
-    An agent that can take nothing of what a person says gets nothing else either.
+    If the agent can take no part of the person's message, nothing else is added.
 
     Raises:
         PromptInvalid: It is empty, or has a command that the agent does not have.

@@ -90,7 +90,7 @@ class TurnCalls:
     async def ask(self, request: PermissionRequest) -> str | None:
         """Ask the person whether a call may run. Several questions about one call are asked in turn.
 
-        Returns the agent's id of the option; `None` to cancel. The person's suggestion is queued as a message.
+        Returns the agent's id of the option; `None` to cancel. The person's suggestion is queued.
 
         Cancelling withdraws the question. It is cancelled when the call or the turn ends before the answer.
         """
