@@ -8,8 +8,8 @@ from serai.acp.capabilities import AgentCapabilities
 from serai.acp.servers import HttpServer, SseServer, StdioServer, read_server, write_servers
 from serai.errors import Mismatch
 
-NONE = AgentCapabilities.of({})
-BOTH = AgentCapabilities.of({"agentCapabilities": {"mcpCapabilities": {"http": True, "sse": True}}})
+NONE = AgentCapabilities.read({})
+BOTH = AgentCapabilities.read({"agentCapabilities": {"mcpCapabilities": {"http": True, "sse": True}}})
 
 
 def test_servers_are_written_as_acp_has_them() -> None:

@@ -155,9 +155,9 @@ async def test_tokens_that_an_agent_counts_over_its_session_are_paid_once() -> N
 
 def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = {"inputTokens": 10, "cachedReadTokens": 100, "cachedWriteTokens": 1000, "outputTokens": None}
-    assert Price(1, 1).of(usage) == pytest.approx(0.00111)
-    assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)
-    assert Price(1, 1).of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
+    assert Price(1, 1).cost_of(usage) == pytest.approx(0.00111)
+    assert Price(1, 1, cached_read=0, cached_write=2).cost_of(usage) == pytest.approx(0.00201)
+    assert Price(1, 1).cost_of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ PARTS = {
     ],
 )
 def test_the_total_says_what_is_part_of_what(total: int | None, tokens: TurnTokens) -> None:
-    assert TurnTokens.of({**PARTS, "totalTokens": total}) == tokens
+    assert TurnTokens.read({**PARTS, "totalTokens": total}) == tokens

@@ -64,7 +64,7 @@ class Agent(AgentConnection):
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
         super().__init__(launch, options)
-        self.handshake = Handshake.of(None)
+        self.handshake = Handshake.read(None)
         """The agent's answer to `initialize`."""
         self.mask, self.warn = options["mask"], options["warn"]
         self.start_patience = _limit(options.get("start_timeout", INITIALIZE_TIMEOUT))
@@ -124,9 +124,9 @@ class Agent(AgentConnection):
         cwd: Path,
         way: OpenWay = OpenWay.NEW,
         session_id: str | None = None,
-        **how: Unpack[SessionOpening],
+        **opening: Unpack[SessionOpening],
     ) -> AcpSession:
-        """Open a session. Cancelling it stops the waiting; the agent may make a new session all the same.
+        """Open a session. Cancelling it stops the waiting; the agent may still open the session.
 
         Updates of an earlier session before the answer, and right after it, are its history
         (`AcpSession.replayed`): agents answer a load too early, and some send it after a resume or a fork.
@@ -135,7 +135,7 @@ class Agent(AgentConnection):
             cwd: The session's working directory.
             way: New, or an earlier session loaded, resumed or forked.
             session_id: The id of the earlier session.
-            **how: MCP servers, further folders, `_meta`.
+            **opening: MCP servers, further folders, `_meta`.
 
         Raises:
             CapabilityNotSupportedError: The agent does not offer that way, or cannot reach one of the servers
@@ -149,7 +149,7 @@ class Agent(AgentConnection):
         method, capability = _OPENING[way]
         if way.knows_past:
             self.need(capability)
-        params = self._opening(cwd, how, session_id if way.knows_past else None)
+        params = self._opening(cwd, opening, session_id if way.knows_past else None)
         session: AcpSession | None = None
         if way in (OpenWay.LOADED, OpenWay.RESUMED) and session_id is not None:
             if session_id in self.open_sessions:
@@ -191,14 +191,14 @@ class Agent(AgentConnection):
         self.need("sessionCapabilities.list")
         where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
-        told = {name: value for name, value in params.items() if value is not None}
-        return _page(await self.request("session/list", told))
+        sent = {name: value for name, value in params.items() if value is not None}
+        return _page(await self.request("session/list", sent))
 
     async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
         """Yield all sessions that the agent keeps, page after page. As `list_sessions`."""
         cursor: str | None = None
         seen: set[str | None] = set()
-        while cursor not in seen:  # an agent that leads in circles has no more
+        while cursor not in seen:  # a cursor that repeats is the end
             seen.add(cursor)
             page = await self.list_sessions(cwd, cursor)
             for session in page.sessions:
@@ -267,11 +267,11 @@ class Agent(AgentConnection):
         except errors.AgentInactive as error:
             tail = {"stderrTail": self.stderr_tail}
             late = errors.AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
-            raise self.failures.of_log(self.stderr_tail) or late from None
+            raise self.failures.error_in_log(self.stderr_tail) or late from None
         except errors.AgentClosed as error:
             failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
-            raise self.failures.of_log(self.stderr_tail) or failed from None
-        self.handshake = Handshake.of(mask_json(answer, self.mask))
+            raise self.failures.error_in_log(self.stderr_tail) or failed from None
+        self.handshake = Handshake.read(mask_json(answer, self.mask))
         self.failures.methods = self.handshake.auth_methods
         version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
@@ -282,13 +282,13 @@ class Agent(AgentConnection):
                 agent_version=version,
             )
 
-    def _opening(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
+    def _opening(self, cwd: Path, opening: SessionOpening, session_id: str | None) -> dict[str, Any]:
         """Return the parameters of a request that opens a session."""
         root = cwd.absolute()
         params: dict[str, Any] = {} if session_id is None else {"sessionId": session_id}
         params["cwd"] = str(root)
-        params["mcpServers"] = write_servers(how.get("mcp_servers", ()), self.capabilities, self.name)
-        directories = [str(root / directory) for directory in how.get("additional_directories", ())]
+        params["mcpServers"] = write_servers(opening.get("mcp_servers", ()), self.capabilities, self.name)
+        directories = [str(root / directory) for directory in opening.get("additional_directories", ())]
         if directories and self.capabilities.additional_directories:
             params["additionalDirectories"] = directories
         elif directories and not self._warned_directories:
@@ -297,24 +297,24 @@ class Agent(AgentConnection):
                 f'Agent "{self.name}" does not advertise additionalDirectories capability — '
                 f"ignoring {len(directories)} {'entry' if len(directories) == 1 else 'entries'}."
             )
-        if meta := how.get("meta"):
+        if meta := opening.get("meta"):
             params["_meta"] = dict(meta)
         return params
 
     def _made(self, method: str, cwd: Path, result: Any, *, replaying: bool) -> AcpSession:
         """Register the session whose id an answer has."""
-        told = text_of(object_of(result).get("sessionId"))
-        if told is None or told in self.open_sessions:
-            problem = "no session id" if told is None else f"the open session {told}"
+        sent = text_of(object_of(result).get("sessionId"))
+        if sent is None or sent in self.open_sessions:
+            problem = "no session id" if sent is None else f"the open session {sent}"
             what = f"the agent {self.name!r} answered session/{method} with {problem}"
             raise errors.SessionCreateFailed(what, agent=self.name)
-        return self._register(told, cwd, replaying=replaying)
+        return self._register(sent, cwd, replaying=replaying)
 
     def _register(self, session_id: str, cwd: Path, *, replaying: bool) -> AcpSession:
         session = AcpSession(self, session_id, cwd, replaying=replaying)
         self.open_sessions[session_id] = session
-        for told, update, size in self._early:
-            if told == session_id:
+        for sent, update, size in self._early:
+            if sent == session_id:
                 session.receive(update, size)
         return session
 
@@ -324,7 +324,7 @@ class Agent(AgentConnection):
             del self.open_sessions[session.id]
             self.fill(session.id, full=False)
 
-    # -- what the agent says of its own accord -------------------------------------------------------------
+    # -- messages of the agent -----------------------------------------------------------------------------
 
     def updated(self, session_id: str, update: Update, size: int) -> None:
         """Give an update to its session. While a session is opened, keep those of unknown ones."""
@@ -389,9 +389,9 @@ def _limit(seconds: float | None) -> float | None:
     return seconds if seconds is not None and seconds > 0 else None
 
 
-def _page(told: Any) -> SessionPage:
+def _page(sent: Any) -> SessionPage:
     """Read a page of sessions. Entries that are no sessions are left out."""
-    reply = object_of(told)
+    reply = object_of(sent)
     sessions = tuple(
         SessionInfo(
             session_id,

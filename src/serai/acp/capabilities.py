@@ -47,7 +47,7 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     prompt: PromptCapabilities = PromptCapabilities()
 
     @classmethod
-    def of(cls, initialize_result: Any) -> AgentCapabilities:
+    def read(cls, initialize_result: Any) -> AgentCapabilities:
         """Read the result of `initialize`. Values of the wrong shape count as missing."""
 
         def offers(path: str) -> bool:
@@ -106,12 +106,12 @@ class Handshake:
     """The whole answer, with what the ten fields do not cover."""
 
     @classmethod
-    def of(cls, initialize_result: Any) -> Handshake:
-        """Read the result of `initialize`, as `AgentCapabilities.of` does."""
+    def read(cls, initialize_result: Any) -> Handshake:
+        """Read the result of `initialize`, as `AgentCapabilities.read` does."""
         raw = object_of(initialize_result)
         info = object_of(raw.get("agentInfo"))
         return cls(
-            capabilities=AgentCapabilities.of(raw),
+            capabilities=AgentCapabilities.read(raw),
             protocol_version=raw.get("protocolVersion"),
             agent_info={name: text_of(info.get(name)) for name in ("name", "title", "version")},
             auth_methods=tuple(
@@ -121,8 +121,8 @@ class Handshake:
         )
 
 
-def _auth_method(told: Any) -> AuthMethod:
-    raw = object_of(told)
+def _auth_method(sent: Any) -> AuthMethod:
+    raw = object_of(sent)
     own = object_of(object_of(raw.get("_meta")).get("terminal-auth"))
     command = text_of(own.get("command"))
     return AuthMethod(

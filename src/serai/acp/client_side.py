@@ -72,7 +72,7 @@ class PermissionRequest:
     raw: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, params: dict[str, Any]) -> PermissionRequest:
+    def read(cls, params: dict[str, Any]) -> PermissionRequest:
         """Read the parameters of `session/request_permission`.
 
         An option without an id is left out, and so are options of several kinds that share an id: nobody
@@ -81,20 +81,20 @@ class PermissionRequest:
         Raises:
             ValidationError: They have the wrong shape.
         """
-        told = msgspec.convert(params, _PermissionParams)
-        call = read_update({**told.tool_call, "sessionUpdate": "tool_call_update"})
+        sent = msgspec.convert(params, _PermissionParams)
+        call = read_update({**sent.tool_call, "sessionUpdate": "tool_call_update"})
         if not isinstance(call, ToolCallUpdate):
             raise msgspec.ValidationError("Expected a tool call with a `toolCallId` - at `$.toolCall`")
         options = tuple(
             PermissionOption(name, text_of(each.get("name")) or name, text_of(each.get("kind")) or "")
-            for each in objects_of(told.options)
+            for each in objects_of(sent.options)
             if (name := text_of(each.get("optionId"))) is not None
         )
         kinds = defaultdict[str, set[str]](set)
         for option in options:
             kinds[option.id].add(option.kind)
         clear = tuple(option for option in options if len(kinds[option.id]) == 1)
-        return cls(told.session_id, call, clear, params)
+        return cls(sent.session_id, call, clear, params)
 
 
 class _PermissionParams(Struct, rename="camel"):

@@ -9,7 +9,7 @@ from typing import Any
 from serai.acp.shapes import is_object, object_of, objects_of, text_of
 
 MODEL_OPTION = "serai.model"
-"""The id of the option that stands for `models`, which some agents offer in place of options."""
+"""Id of the option that stands for `models`, which some agents send instead of options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +61,31 @@ class ConfigOption:
         return replace(self, value=value, raw={**self.raw, "currentValue": value})
 
 
-def read_modes(told: Any) -> Modes | None:
+def read_modes(sent: Any) -> Modes | None:
     """Read the modes in an answer; `None` without any."""
-    if not is_object(told) or not isinstance(current := told.get("currentModeId"), str):
+    if not is_object(sent) or not isinstance(current := sent.get("currentModeId"), str):
         return None
     modes = (
         Mode(each["id"], text_of(each.get("name")) or each["id"], text_of(each.get("description")))
-        for each in objects_of(told.get("availableModes"))
+        for each in objects_of(sent.get("availableModes"))
         if isinstance(each.get("id"), str)
     )
     return Modes(current, tuple(modes))
 
 
-def read_models(told: Any) -> ConfigOption | None:
+def read_models(sent: Any) -> ConfigOption | None:
     """Read the `models` in an answer as an option; `None` without any."""
     models = [
         {"value": each.get("modelId"), "name": each.get("name"), "description": each.get("description")}
-        for each in objects_of(object_of(told).get("availableModels"))
+        for each in objects_of(object_of(sent).get("availableModels"))
     ]
     if not models:
         return None
     option = {"id": MODEL_OPTION, "name": "Model", "category": "model", "options": models}
-    return read_options([{**option, "currentValue": object_of(told).get("currentModelId")}])[0]
+    return read_options([{**option, "currentValue": object_of(sent).get("currentModelId")}])[0]
 
 
-def read_options(told: Any) -> tuple[ConfigOption, ...]:
+def read_options(sent: Any) -> tuple[ConfigOption, ...]:
     """Read the options in an answer or an update. Entries that are no options are left out."""
     return tuple(
         ConfigOption(
@@ -98,13 +98,13 @@ def read_options(told: Any) -> tuple[ConfigOption, ...]:
             choices=tuple(_choices(objects_of(each.get("options")))),
             raw=each,
         )
-        for each in objects_of(told)
+        for each in objects_of(sent)
         if isinstance(each.get("id"), str)
     )
 
 
-def _choices(told: Iterable[Mapping[str, Any]], group: str | None = None) -> Iterable[Choice]:
-    for each in told:
+def _choices(sent: Iterable[Mapping[str, Any]], group: str | None = None) -> Iterable[Choice]:
+    for each in sent:
         if isinstance(value := each.get("value"), str):
             yield Choice(value, text_of(each.get("name")) or value, text_of(each.get("description")), group)
         elif "options" in each:

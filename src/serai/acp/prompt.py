@@ -68,7 +68,7 @@ class Finished:
     raw: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(cls, result: Any, tokens: SessionTokens | None = None) -> Finished:
+    def read(cls, result: Any, tokens: SessionTokens | None = None) -> Finished:
         """Read the answer to `session/prompt`. Without a stop reason, the agent has ended its turn.
 
         Args:
@@ -206,7 +206,7 @@ class SessionTokens:
         self._reported: dict[str, int | float] = {}
 
     def of_turn(self, sent: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the tokens since the last report. When one of the counts went down, all began anew."""
+        """Return the tokens since the last report. When a count went down, all counts have restarted."""
         counts = {
             name: value
             for name, value in sent.items()

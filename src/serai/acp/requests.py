@@ -56,10 +56,9 @@ class Handler(NamedTuple):
 
     def read(self, params: Any) -> Any:
         """Read the parameters. Raises msgspec's `ValidationError`."""
-        is_permission = self.kind is client_side.PermissionRequest
-        return (
-            client_side.PermissionRequest.of(params) if is_permission else msgspec.convert(params, self.kind)
-        )
+        if self.kind is client_side.PermissionRequest:
+            return client_side.PermissionRequest.read(params)
+        return msgspec.convert(params, self.kind)
 
 
 HANDLERS: dict[str, Handler] = {
@@ -173,7 +172,7 @@ class AgentRequests:
         except SeraiError as error:
             self._refuse(pending, INTERNAL_ERROR, str(error))
         except asyncio.CancelledError:
-            # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
+            # Whoever stopped it has answered. Otherwise the client's own waiting was cancelled.
             if pending.method in GIVEN_UP and self._take(pending):
                 self._agent.answer(pending.id, GIVEN_UP[pending.method])
             raise

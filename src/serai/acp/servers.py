@@ -41,7 +41,7 @@ _STREAMABLE = frozenset({"streamable-http", "streamable_http", "streamableHttp"}
 """Other names of the type `http`."""
 
 
-def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") -> McpServer:
+def read_server(described: McpServer | Mapping[str, Any], field: str = "mcpServers") -> McpServer:
     """Read a server from settings: `name`, and `command`, `args`, `env` or `type`, `url`, `headers`.
 
     `env` and `headers` are objects, or lists of `name` and `value` as in ACP.
@@ -49,16 +49,16 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
     Raises:
         Mismatch: Something is missing or has the wrong shape.
     """
-    if isinstance(told, StdioServer | HttpServer):
-        return told
-    if not is_object(told):
+    if isinstance(described, StdioServer | HttpServer):
+        return described
+    if not is_object(described):
         raise Mismatch("must be a server, or an object that describes one", field=field)
-    kind = told.get("type") or ("http" if "url" in told and "command" not in told else "stdio")
+    kind = described.get("type") or ("http" if "url" in described and "command" not in described else "stdio")
     given = {
         name: {object_of(each).get("name"): object_of(each).get("value") for each in value}
         if name in ("env", "headers") and is_list(value)
         else value
-        for name, value in told.items()
+        for name, value in described.items()
         if value is not None
     }
     try:
@@ -77,8 +77,8 @@ def write_servers(
         Mismatch: One of them is not described completely, or has the name of another.
     """
     written: dict[str, dict[str, Any]] = {}
-    for number, told in enumerate(servers):
-        server = read_server(told, f"mcpServers[{number}]")
+    for number, described in enumerate(servers):
+        server = read_server(described, f"mcpServers[{number}]")
         if server.name in written:
             raise Mismatch("is the name of another server, too", field=f"mcpServers[{number}].name")
         wire: dict[str, Any] = msgspec.to_builtins(server)

@@ -55,7 +55,7 @@ class OpenWay(StrEnum):
     LOADED = "loaded"
     FORKED = "forked"
     RECREATED = "re-created"
-    """A new session in place of an earlier one: the agent knows nothing of what was said before."""
+    """A new session in place of an earlier one: the agent does not know the conversation."""
 
     @property
     def knows_past(self) -> bool:
@@ -230,7 +230,7 @@ class AcpSession:
                 f"the prompt has {f'only {what}' if what else 'nothing'}, which {self._name!r} cannot take"
             )
             raise errors.PromptInvalid(message, agent=self._name)
-        if dropped:  # before anything is sent: whoever is told may object
+        if dropped:  # before anything is sent: the callback may raise
             self.agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
@@ -263,13 +263,13 @@ class AcpSession:
         if self.turn is not turn:
             return
         if error is None:
-            outcome = Finished.of(result, self._tokens)
+            outcome = Finished.read(result, self._tokens)
         elif not isinstance(error, errors.ProtocolError):
-            return  # the agent is gone: `end` tells of that, behind all that came before
+            return  # the agent is gone: `end` reports that, after all earlier items
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
-            outcome = PromptFailure(self.agent.failures.of("session/prompt", error))
+            outcome = PromptFailure(self.agent.failures.error_for("session/prompt", error))
         self._rest()
         self._conclude(turn, outcome)
 

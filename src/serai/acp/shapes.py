@@ -13,7 +13,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
     """Tell whether a value is an object."""
-    return isinstance(value, (dict, Mapping))  # nearly always a dictionary, which is told at once
+    return isinstance(value, (dict, Mapping))  # nearly always a dictionary, which is checked fastest
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:

@@ -40,7 +40,7 @@ class CallStage(Enum):
     TAKEN_BACK = auto()
     """The question was withdrawn unanswered: the call did not run."""
     DENIED = auto()
-    """Denied. A call that runs all the same is another one."""
+    """Denied. A call that runs after this is another one."""
 
 
 OVER = frozenset({CallStage.CLOSED, CallStage.TAKEN_BACK, CallStage.DENIED})

@@ -257,11 +257,11 @@ class ScriptedTurn:
 
         With the id of an earlier `call`, title and kind are left out.
         """
-        told: dict[str, Any] = {"toolCallId": call}
+        sent: dict[str, Any] = {"toolCallId": call}
         if call is None:
-            told = {"toolCallId": f"tool-{next(self._ids)}", "title": title, "kind": kind}
+            sent = {"toolCallId": f"tool-{next(self._ids)}", "title": title, "kind": kind}
         offered = [{"optionId": each, "name": each.replace("_", " "), "kind": each} for each in options]
-        params = {"sessionId": self.session_id, "toolCall": told, "options": offered}
+        params = {"sessionId": self.session_id, "toolCall": sent, "options": offered}
         outcome = (await self.request("session/request_permission", params))["outcome"]
         return outcome.get("optionId", outcome["outcome"])
 
@@ -272,8 +272,8 @@ class ScriptedTurn:
 
     def plan(self, *entries: str) -> None:
         """Send a plan."""
-        told = [{"content": each, "priority": "medium", "status": "pending"} for each in entries]
-        self.update("plan", entries=told)
+        sent = [{"content": each, "priority": "medium", "status": "pending"} for each in entries]
+        self.update("plan", entries=sent)
 
     def update(self, update: str, /, **fields: Any) -> None:
         """Send any update, by ACP's names: `turn.update("current_mode_update", currentModeId="ask")`."""
@@ -463,8 +463,8 @@ class ScriptedAgent(Inside):
             for text in [script] if isinstance(script, str) else script:
                 turn.say(text)
         reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
-        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
-        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
+        sent = {"usage": turn.tokens, "_meta": turn.answer_meta}
+        return {"stopReason": reason, **{name: value for name, value in sent.items() if value}}
 
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"
@@ -513,8 +513,8 @@ class ScriptedAgent(Inside):
             available = [{"id": mode, "name": mode} for mode in self._modes]
             answer["modes"] = {"currentModeId": self._modes[0], "availableModes": available}
         if self._commands:
-            told = [{"name": name, "description": ""} for name in self._commands]
-            self.tell(session_id, "available_commands_update", availableCommands=told)
+            sent = [{"name": name, "description": ""} for name in self._commands]
+            self.tell(session_id, "available_commands_update", availableCommands=sent)
         return answer
 
     def _chosen(self, option: str, value: str) -> dict[str, Any]:

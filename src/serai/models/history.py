@@ -54,7 +54,7 @@ _GO_ON = "Go on with it. This is said now:"
 
 
 @dataclass(slots=True)
-class Said:
+class AgentPrompt:
     """The prompt that is made of a request."""
 
     standing: str = ""
@@ -76,9 +76,9 @@ class Said:
                 self.parts.append(part)
 
 
-def said_in(
+def prompt_for(
     messages: Sequence[m.ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
-) -> Said:
+) -> AgentPrompt:
     """Return the prompt with what is new in a history for a session.
 
     A session knows everything up to its own last answer. Later answers of others are quoted in the prompt;
@@ -86,50 +86,50 @@ def said_in(
     """
     begin = _known(messages, session_id)
     unknown = list(messages[begin:])
-    said = Said()
+    prompt = AgentPrompt()
     standing: list[str] = []
     if begin == 0 and unknown and isinstance(first := unknown[0], m.ModelRequest):
         leading = list(takewhile(lambda part: isinstance(part, m.SystemPromptPart), first.parts))
         standing = [part.content for part in leading if isinstance(part, m.SystemPromptPart)]
         unknown[0] = m.ModelRequest(first.parts[len(leading) :])
-    said.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
-    said.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
-    said.has_answers = any(isinstance(message, m.ModelResponse) and message.text for message in unknown)
+    prompt.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
+    prompt.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
+    prompt.has_answers = any(isinstance(message, m.ModelResponse) and message.text for message in unknown)
     last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, m.ModelResponse)), default=-1)
-    if said.has_answers:
-        said.add(_BEGAN)
+    if prompt.has_answers:
+        prompt.add(_BEGAN)
     for number, message in enumerate(unknown):
         if isinstance(message, m.ModelResponse):
             if message.text:
-                said.add(f"Assistant:\n{message.text}")
-            if number == last_answer and said.has_answers:
-                said.add(_GO_ON)
+                prompt.add(f"Assistant:\n{message.text}")
+            if number == last_answer and prompt.has_answers:
+                prompt.add(_GO_ON)
             continue
         parts = [part for each in message.parts for part in _parts(each)]
-        if parts and number < last_answer and said.has_answers:
+        if parts and number < last_answer and prompt.has_answers:
             first_part, *parts = parts if isinstance(parts[0], str) else ["", *parts]
-            said.add(f"User:\n{first_part}".rstrip())
-        said.add(*parts)
-    return said
+            prompt.add(f"User:\n{first_part}".rstrip())
+        prompt.add(*parts)
+    return prompt
 
 
-def with_standing(said: Said, told: str | None) -> list[Part]:
+def with_instructions(prompt: AgentPrompt, sent_before: str | None) -> list[Part]:
     """Return the parts, with the instructions if they differ from those that were sent before."""
-    if said.standing == (told or ""):
-        return list(said.parts)
-    if not said.standing:
+    if prompt.standing == (sent_before or ""):
+        return list(prompt.parts)
+    if not prompt.standing:
         text = "The earlier instructions do not hold any more."
-    elif told:
-        text = f"These instructions hold from now on, instead of the earlier ones:\n\n{said.standing}"
+    elif sent_before:
+        text = f"These instructions hold from now on, instead of the earlier ones:\n\n{prompt.standing}"
     else:
-        text = said.standing
-    match said.parts:
+        text = prompt.standing
+    match prompt.parts:
         case []:
             return [text]
         case [str() as first, *rest] if not first.startswith("/"):
             return [f"{text}\n\n{first}", *rest]
         case _:  # a command must stay at the beginning
-            return [*said.parts, Aside(text)]
+            return [*prompt.parts, Aside(text)]
 
 
 def _known(messages: Sequence[m.ModelMessage], session_id: str | None) -> int:

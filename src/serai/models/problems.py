@@ -12,7 +12,7 @@ from pydantic_ai.settings import ModelSettings
 
 from serai import errors as ours
 from serai.errors import SeraiError
-from serai.models.history import Said
+from serai.models.history import AgentPrompt
 
 # The first match counts, so subclasses come first.
 _FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
@@ -75,14 +75,14 @@ def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
         )
 
 
-def warn_of_history(agent: str, said: Said) -> None:
+def warn_of_history(agent: str, prompt: AgentPrompt) -> None:
     """Warn of answers and tool calls in a history that the session does not know."""
-    if said.has_answers:
+    if prompt.has_answers:
         warn(
             f'Agent "{agent}" does not know the earlier answers of the history — they are told in the prompt.'
             f" A model that is made of a session remembers them: AgentModel.of(session)."
         )
-    if said.has_tool_turns:
+    if prompt.has_tool_turns:
         warn(f'Agent "{agent}" does not take the tool calls and results of this history — dropped.')
 
 

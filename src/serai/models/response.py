@@ -51,7 +51,7 @@ def usage_of(result: AskResult) -> RequestUsage:
     """
     usage = RequestUsage(unmeasured_requests=1)
     if result.usage:
-        tokens = TurnTokens.of(result.usage)
+        tokens = TurnTokens.read(result.usage)
         usage = RequestUsage(
             input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
             output_tokens=tokens.output + tokens.thought,
@@ -136,8 +136,8 @@ class AgentResponse(StreamedResponse):
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         event = self._first or await self._next()
         while not isinstance(event, TurnFinished):
-            for told in self._take(event):
-                yield told
+            for update in self._take(event):
+                yield update
             event = await self._next()
         self._end(event.result)
 
@@ -176,15 +176,15 @@ class AgentResponse(StreamedResponse):
             yield manager.handle_part(vendor_part_id=part_id, part=_called(call))
         elif (call.input, _details(call)) != (before.input, _details(before)):
             args = _arguments(call) if call.input != before.input else None
-            told = manager.handle_tool_call_delta(
+            update = manager.handle_tool_call_delta(
                 vendor_part_id=part_id, args=args, provider_name=SYSTEM, provider_details=_details(call)
             )
-            if told is not None:
-                yield told
+            if update is not None:
+                yield update
         if call.is_over:
-            told = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
+            update = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
             if before is None or not before.is_over:  # more results are no second return
-                yield told
+                yield update
 
     def _end(self, result: AskResult) -> None:
         self.provider_response_id = result.session_id

@@ -114,7 +114,8 @@ and another one when there will be no answer."""
 class AgentConnection(ABC):
     """One agent's process and the conversation with it.
 
-    What the agent says of its own accord goes to `updated`, `asked` and `notified`. None of them may block.
+    The agent's updates, requests and other notifications go to `updated`, `asked` and `notified`, which must
+    not block.
     """
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
@@ -167,7 +168,7 @@ class AgentConnection(ABC):
     # -- the process ---------------------------------------------------------------------------------------
 
     async def start_process(self, processes: Processes) -> None:
-        """Start the process. When this is cancelled, a process that has started all the same is ended.
+        """Start the process. When this is cancelled, a process that has already started is ended.
 
         Raises:
             AgentNotInstalled: The program is not there.
@@ -231,15 +232,15 @@ class AgentConnection(ABC):
 
     def closed(self, what: str) -> errors.AgentClosed:
         """Return an error that says what happened to the process and what it wrote last."""
-        how = self.child.exit
+        ending = self.child.exit
         tail = self.stderr_tail
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
         return errors.AgentClosed(
             f"the agent {self.name!r} {what}{words}",
             agent=self.name,
-            exit_code=how.code if how else None,
-            signal=how.signal if how else None,
+            exit_code=ending.code if ending else None,
+            signal=ending.signal if ending else None,
             stderr_tail=tail,
         )
 
@@ -313,7 +314,7 @@ class AgentConnection(ABC):
         elif matches(self.launch.auth_patterns):
             self.break_off(lambda: self.failures.auth_required(line))
 
-    # -- what the agent is asked and told ------------------------------------------------------------------
+    # -- messages to the agent -----------------------------------------------------------------------------
 
     async def call(
         self,
@@ -364,7 +365,7 @@ class AgentConnection(ABC):
                 patience = limit - silence
             return answered.result()
         except errors.ProtocolError as error:
-            raise self.failures.of(method, error) from None
+            raise self.failures.error_for(method, error) from None
         finally:
             answered.cancel()  # nobody waits any more
             self._urgent -= 1
@@ -396,10 +397,10 @@ class AgentConnection(ABC):
         for then in self._peer.forget_all():
             then(None, self.reason())
 
-    # -- what the agent says -------------------------------------------------------------------------------
+    # -- messages of the agent -----------------------------------------------------------------------------
 
     def heard(self) -> None:
-        """Note a sign of life, or an answer to the agent: its time for what it was asked starts again."""
+        """Note a sign of life of the agent, or an answer to it: its time-outs start again."""
         self._heard_at = time.monotonic()
 
     def silence(self) -> float:
@@ -460,10 +461,10 @@ class AgentConnection(ABC):
                 return True
             case Unreadable(error):
                 self._write(self._peer.refuse(error))
-            case Notification(method="session/update", params={"sessionId": str(name), "update": told}) if (
-                is_object(told)
+            case Notification(method="session/update", params={"sessionId": str(name), "update": sent}) if (
+                is_object(sent)
             ):
-                self.updated(name, read_update(dict(told)), len(line))
+                self.updated(name, read_update(dict(sent)), len(line))
             case Notification() as notification:
                 self.notified(notification)
             case None:

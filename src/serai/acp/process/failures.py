@@ -49,7 +49,7 @@ def _any(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(words), re.IGNORECASE | re.MULTILINE)
 
 
-# In this order: a spent account is often told as a rate limit, and a rate limit as an overload.
+# In this order: a spent account is often reported as a rate limit, and a rate limit as an overload.
 _WORDS: dict[type[errors.AgentError], re.Pattern[str]] = {
     errors.UsageLimitReached: _any(
         r"usage[ _-]?limit",
@@ -140,14 +140,14 @@ class Failures:
         self.methods: tuple[AuthMethod, ...] = ()
         """The agent's ways to sign in, from its handshake."""
 
-    def of(self, method: str, told: errors.ProtocolError) -> errors.AgentError:
+    def error_for(self, method: str, answer: errors.ProtocolError) -> errors.AgentError:
         """Return the exception for an error answer to a request.
 
         When an earlier session was to be opened, it is a `SessionLoadFailed`, unless the number says that a
         person can sign in or wait: the session will be there then.
         """
-        number, data = told.number, told.data
-        words = self._mask(told.message or next(_texts(data), "it did not say why"))
+        number, data = answer.number, answer.data
+        words = self._mask(answer.message or next(_texts(data), "it did not say why"))
         if number == AUTH_REQUIRED:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
@@ -176,7 +176,7 @@ class Failures:
             remedy=f"Run '{shlex.join(command)}' in a terminal" if command else remedy,
         )
 
-    def of_log(self, text: str) -> errors.AgentError | None:
+    def error_in_log(self, text: str) -> errors.AgentError | None:
         """Return why an agent did not start, if its log says that a person has to sign in or to pay."""
         for line in reversed(text.splitlines()):
             error = meaning(line)

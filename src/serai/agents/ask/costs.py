@@ -33,7 +33,7 @@ class TurnTokens:
     thought: int
 
     @classmethod
-    def of(cls, usage: Mapping[str, Any]) -> TurnTokens:
+    def read(cls, usage: Mapping[str, Any]) -> TurnTokens:
         """Read the tokens in `AskResult.usage`.
 
         Most agents count the kinds separately. Some count cached tokens as input, too, or thoughts as output:
@@ -68,9 +68,9 @@ class Price:
     cached_write: float | None = None
     """By default as `input`."""
 
-    def of(self, usage: Mapping[str, Any]) -> float:
+    def cost_of(self, usage: Mapping[str, Any]) -> float:
         """Return the cost of a turn's tokens, given `AskResult.usage`."""
-        tokens = TurnTokens.of(usage)
+        tokens = TurnTokens.read(usage)
         read = self.input if self.cached_read is None else self.cached_read
         write = self.input if self.cached_write is None else self.cached_write
         taken = self.input * tokens.input + read * tokens.cached_read + write * tokens.cached_write
@@ -182,7 +182,7 @@ class CostTracker:
     def estimated(self, result: AskResult, model: str | None) -> float | None:
         """Return the cost of a turn by its tokens; `None` when that is unknown."""
         price = self.price_for(result.agent, model)
-        return price.of(result.usage) if price is not None and result.usage else None
+        return price.cost_of(result.usage) if price is not None and result.usage else None
 
     def add(self, agent: str, usd: float) -> None:
         """Add cost of an agent."""
@@ -244,7 +244,7 @@ class Meter:
     def end(self, result: AskResult, model: str | None) -> float | None:
         """End a turn. Returns its cost, reported or estimated; `None` when it is unknown."""
         self.tracker.turns += 1
-        if self.turn_usd is not None and self._last > 0:  # the agent tells what it costs
+        if self.turn_usd is not None and self._last > 0:  # the agent reports its cost
             return self.turn_usd
         if (estimated := self.tracker.estimated(result, model)) is not None:
             self.turn_usd = estimated

@@ -143,8 +143,8 @@ class WireHost(Agent, Closing):
         if self._recorder is not None:
             self._recorder.write("log", text=line)
         try:
-            if (told := self._given_options.get("on_stderr")) is not None:
-                told(line)
+            if (callback := self._given_options.get("on_stderr")) is not None:
+                callback(line)
         except Exception:  # noqa: BLE001 - reading the pipe must go on after any error
             _log.exception("on_stderr has failed")
 
@@ -222,7 +222,7 @@ class WireHost(Agent, Closing):
 
     async def open_acp(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
         """Open a session in one way, and apply the options in it."""
-        how = SessionOpening(
+        opening = SessionOpening(
             mcp_servers=tuple(options.get("mcp_servers", ())),
             additional_directories=[Path(each) for each in options.get("additional_directories", ())],
         )
@@ -231,8 +231,8 @@ class WireHost(Agent, Closing):
         if text and self.definition.native_system_prompt:
             meta = {"systemPrompt": {"append": text}, **meta}
         if meta:
-            how["meta"] = meta
-        acp = await self.open_session(folder_of(options), way, session_id, **how)
+            opening["meta"] = meta
+        acp = await self.open_session(folder_of(options), way, session_id, **opening)
         try:
             await self._configure(acp, options)
         except BaseException:

@@ -122,10 +122,10 @@ def checked_options(options: Mapping[str, Any]) -> Options:
     if "permissions" in options:
         read_policy(options["permissions"])
     lists = {name: options[name] for name in ("mcp_servers", "additional_directories") if name in options}
-    for name, told in lists.items():
-        if isinstance(told, str | Mapping):  # these are iterable, too
+    for name, given in lists.items():
+        if isinstance(given, str | Mapping):  # these are iterable, too
             raise Mismatch("must be a list", field=name)
-        lists[name] = tuple(told)
+        lists[name] = tuple(given)
     if "mcp_servers" in lists:
         servers = enumerate(lists["mcp_servers"])
         lists["mcp_servers"] = tuple(read_server(each, f"mcpServers[{number}]") for number, each in servers)

@@ -92,11 +92,11 @@ def blocks_of(
                 agent=agent,
                 remedy=f"It has: {', '.join(sorted(known))}",
             )
-    said = _blocks(part for part in parts if not isinstance(part, Aside))
-    if not said:
+    message = _blocks(part for part in parts if not isinstance(part, Aside))
+    if not message:
         raise PromptInvalid("the prompt is empty", agent=agent)
-    if capabilities is not None and not fit_prompt(said, capabilities)[0]:
-        return said
+    if capabilities is not None and not fit_prompt(message, capabilities)[0]:
+        return message
     blocks = _blocks(parts)
     if system_prompt:
         first = next((block for block in blocks if block.get("type") == "text"), None)

@@ -77,9 +77,9 @@ class Renewed:
     """The session's id from now on: another one, unless it was resumed or loaded."""
 
 
-def read_retries(told: Retries | int | None) -> Retries | None:
+def read_retries(option: Retries | int | None) -> Retries | None:
     """Return the policy for an option; `None` for no retries."""
-    retries = Retries(told) if isinstance(told, int) else told
+    retries = Retries(option) if isinstance(option, int) else option
     return retries if retries is not None and retries.limit > 0 else None
 
 

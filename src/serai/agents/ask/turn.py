@@ -276,7 +276,7 @@ class RunningTurn:
         return asked
 
     def _look_at(self, call: AgentToolCall) -> None:
-        """Warn of a refused tool that is used all the same, because the agent did not ask."""
+        """Warn of a refused tool that is used without asking."""
         if self._tools is None or call.status == "pending" or call.key in self._noticed:
             return
         judged = self._judged.get(call.id)

@@ -92,7 +92,7 @@ class Catalogue:
 def built_in() -> Catalogue:
     """Return Serai's own list."""
     table = tomllib.loads((files("serai.agents.catalogue") / "agents.toml").read_text(encoding="utf-8"))
-    return Catalogue(msgspec.convert({"id": name, **told}, AgentDefinition) for name, told in table.items())
+    return Catalogue(msgspec.convert({"id": name, **entry}, AgentDefinition) for name, entry in table.items())
 
 
 def make_catalogue(

@@ -192,14 +192,14 @@ class AgentMemory:
 
         Values that are not given stay as they were.
         """
-        said: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+        changes: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
         if capabilities is not None:
-            said["capabilities"] = capabilities
+            changes["capabilities"] = capabilities
         if signed_in is not UNSET:
-            said["signed_in"] = signed_in
+            changes["signed_in"] = signed_in
         with self._lock:
             before = self.recall(found) or Remembered(version=found.version)
-            kept = msgspec.structs.replace(before, **said)
+            kept = msgspec.structs.replace(before, **changes)
             data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")
             with suppress(ConfigInvalid):
                 replace_private(self._path, msgspec.json.format(data, indent=2) + b"\n", "file")
@@ -217,9 +217,9 @@ def signed_in_of(found: FoundAgent, remembered: Remembered | None) -> bool | Non
     When the two disagree, it is unknown: credentials may have expired, or be newer than the answer. Only
     credentials that are certainly missing outweigh the answer.
     """
-    said = remembered.signed_in if remembered is not None else None
-    if said is None or found.signed_in is False:
+    changes = remembered.signed_in if remembered is not None else None
+    if changes is None or found.signed_in is False:
         return found.signed_in
-    if found.signed_in is None or found.signed_in == said:
-        return said
+    if found.signed_in is None or found.signed_in == changes:
+        return changes
     return None

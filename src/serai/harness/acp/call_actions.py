@@ -133,7 +133,7 @@ class TurnCalls:
     def _call(self, change: CallChange) -> _Shown:
         call = change.call
         if call.key not in self._shown:
-            # By its kind: a title tells what the call does, and the first is often no more than "Preparing…".
+            # By its kind: a title describes the single call, and the first one is often "Preparing…".
             name = _NAMES.get(call.kind) or call.title or call.kind
             ahp = self._turn.begin_call(call.kind, name, call_id=call.key, meta=_meta(call))
             self._shown[call.key] = _Shown(ahp)
@@ -166,7 +166,7 @@ class TurnCalls:
         )
 
     async def _take_back(self, key: str) -> None:
-        """Withdraw the question about a call. If the call runs all the same, close it."""
+        """Withdraw the question about a call. If the call runs anyway, close it."""
         if self._fold.answer(key, approved=None).runs and self._turn.is_running:
             for call in self._fold.end(key):
                 await self._close(call, untold())  # this ends the question, too

@@ -197,13 +197,13 @@ def _no_turn(what: str) -> ProtocolError:
 
 
 def _exit(terminal: HostTerminal) -> acp.TerminalExit:
-    how = terminal.exit
-    if how is None or how.signal is None:
+    ending = terminal.exit
+    if ending is None or ending.signal is None:
         return acp.TerminalExit(exit_code=terminal.live.head.exit_code)
     try:
-        return acp.TerminalExit(signal=signal.Signals(how.signal).name)
+        return acp.TerminalExit(signal=signal.Signals(ending.signal).name)
     except ValueError:
-        return acp.TerminalExit(signal=str(how.signal))
+        return acp.TerminalExit(signal=str(ending.signal))
 
 
 def _acp_error(error: ProtocolError) -> ProtocolError:

@@ -20,7 +20,7 @@ from serai.harness.file_edits import Keep, file_edit, made
 from serai.uris import uri_of
 
 COMMAND = "command"
-"""The kind of an attachment that stands for one of the agent's own commands."""
+"""Kind of the attachments that stand for commands of the agent."""
 _BYTES = "application/octet-stream"
 _LINK = re.compile(r"(?:https?|file)://[^\s<>]+", re.IGNORECASE)
 """Addresses that are shown as links. Others, such as `javascript:`, may run code."""
@@ -143,10 +143,10 @@ def blocks_of(message: t.UserMessage) -> tuple[list[Block], list[str]]:
 
 def _block(attachment: t.MessageAttachment) -> Block | None:
     match attachment:
-        case t.SimpleMessageAttachment(label=label, model_representation=said):
+        case t.SimpleMessageAttachment(label=label, model_representation=text):
             if (attachment.meta or {}).get(KIND) == COMMAND:
                 return None  # the text begins with it already
-            return text_block(f"[{label}]" if said is None else f"{label}:\n{said}")
+            return text_block(f"[{label}]" if text is None else f"{label}:\n{text}")
         case t.MessageEmbeddedResourceAttachment(content_type=kind, data=data):
             return file_block(data, kind, f"attachment:///{quote(attachment.label)}")
         case t.MessageResourceAttachment():
@@ -177,21 +177,21 @@ def questions_of(schema: Mapping[str, Any]) -> list[t.SessionInputQuestion]:
     """Return the questions of a form: one for each property of its JSON Schema."""
     required = texts_of(schema.get("required"))
     return [
-        _question(name, object_of(told), required=name in required)
-        for name, told in object_of(schema.get("properties")).items()
+        _question(name, object_of(field), required=name in required)
+        for name, field in object_of(schema.get("properties")).items()
     ]
 
 
-def _question(name: str, told: Mapping[str, Any], *, required: bool) -> t.SessionInputQuestion:
-    title = text_of(told.get("title"))
+def _question(name: str, field: Mapping[str, Any], *, required: bool) -> t.SessionInputQuestion:
+    title = text_of(field.get("title"))
     base: dict[str, Any] = {
         "id": name,
-        "message": text_of(told.get("description")) or title or name,
+        "message": text_of(field.get("description")) or title or name,
         "title": title,
         "required": required or None,
     }
-    default = told.get("default")
-    match told.get("type"):
+    default = field.get("default")
+    match field.get("type"):
         case "boolean":
             return t.SessionInputBooleanQuestion(
                 **base, default_value=default if isinstance(default, bool) else None
@@ -200,48 +200,48 @@ def _question(name: str, told: Mapping[str, Any], *, required: bool) -> t.Sessio
             question = t.SessionInputIntegerQuestion if kind == "integer" else t.SessionInputNumberQuestion
             return question(
                 **base,
-                min=_number(told.get("minimum")),
-                max=_number(told.get("maximum")),
+                min=_number(field.get("minimum")),
+                max=_number(field.get("maximum")),
                 default_value=_number(default),
             )
         case "array":
             return t.SessionInputMultiSelectQuestion(
                 **base,
-                options=_options(object_of(told.get("items")), list_of(default)),
-                min=_number(told.get("minItems")),
-                max=_number(told.get("maxItems")),
+                options=_options(object_of(field.get("items")), list_of(default)),
+                min=_number(field.get("minItems")),
+                max=_number(field.get("maxItems")),
             )
-        case _ if options := _options(told, [default]):
+        case _ if options := _options(field, [default]):
             return t.SessionInputSingleSelectQuestion(**base, options=options)
         case _:
             return t.SessionInputTextQuestion(
                 **base,
-                format=text_of(told.get("format")),
-                min=_number(told.get("minLength")),
-                max=_number(told.get("maxLength")),
+                format=text_of(field.get("format")),
+                min=_number(field.get("minLength")),
+                max=_number(field.get("maxLength")),
                 default_value=text_of(default),
             )
 
 
-def _options(told: Mapping[str, Any], default: list[Any]) -> list[t.SessionInputOption]:
+def _options(field: Mapping[str, Any], default: list[Any]) -> list[t.SessionInputOption]:
     return [
         t.SessionInputOption(
             id=value, label=label, description=description, recommended=True if value in default else None
         )
-        for value, label, description in _choices(told)
+        for value, label, description in _choices(field)
     ]
 
 
-def _choices(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
+def _choices(field: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
     """Yield the possible values, each with its name and its description."""
-    titled = objects_of(told.get("oneOf")) or objects_of(told.get("anyOf"))
+    titled = objects_of(field.get("oneOf")) or objects_of(field.get("anyOf"))
     for each in titled:
         if isinstance(value := each.get("const"), str):
             yield value, text_of(each.get("title")) or value, text_of(each.get("description"))
     if titled:
         return
-    names = list_of(told.get("enumNames"))
-    for number, value in enumerate(list_of(told.get("enum"))):
+    names = list_of(field.get("enumNames"))
+    for number, value in enumerate(list_of(field.get("enum"))):
         if isinstance(value, str):
             name = names[number] if number < len(names) else None
             yield value, text_of(name) or value, None
@@ -258,12 +258,12 @@ def values_of(schema: Mapping[str, Any], answers: Mapping[str, t.SessionInputAns
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _value(told: Mapping[str, Any], answer: t.SessionInputAnswer | None) -> Any:
+def _value(field: Mapping[str, Any], answer: t.SessionInputAnswer | None) -> Any:
     if not isinstance(answer, t.SessionInputSubmitted):
         return None
     match answer.value:
         case t.SessionInputNumberAnswerValue(value=number):
-            return int(number) if told.get("type") == "integer" else number
+            return int(number) if field.get("type") == "integer" else number
         case t.SessionInputSelectedManyAnswerValue(value=chosen):
             return list(chosen)
         case (

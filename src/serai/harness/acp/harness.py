@@ -104,7 +104,7 @@ class AcpHarness:
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
         """The capabilities of any session, whatever its handshake will be."""
-        return self.declared(Handshake.of(None))
+        return self.declared(Handshake.read(None))
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
         """Make the agent of a session. It is started now for a new session, else with the next turn.
@@ -163,9 +163,9 @@ class AcpHarness:
                 self._was_asked = True
                 self._learn_from(await self.login.ask())
 
-    def _learn_from(self, told: Introduction | None) -> None:
-        if told is not None and told.problem is None:
-            self.learned(Choices.of(told.modes, told.options))
+    def _learn_from(self, offered: Introduction | None) -> None:
+        if offered is not None and offered.problem is None:
+            self.learned(Choices.from_session(offered.modes, offered.options))
 
     def learned(self, choices: Choices) -> None:
         """Keep the choices that a new session has."""
@@ -183,16 +183,16 @@ class AcpHarness:
 
     async def authenticate(self, method_id: str) -> bool | None:
         """Have the agent itself sign a person in. Return whether someone is signed in now."""
-        told = await self.login.authenticate(method_id)
+        offered = await self.login.authenticate(method_id)
         self._tell()
-        return await self._signed_in(told)
+        return await self._signed_in(offered)
 
     async def sign_in_over(self) -> bool | None:
         """Ask the agent whether someone has signed in, and renew the sessions that it had refused."""
         return await self._signed_in(await self.login.check())
 
-    async def _signed_in(self, told: Introduction | None) -> bool | None:
-        self._learn_from(told)
+    async def _signed_in(self, offered: Introduction | None) -> bool | None:
+        self._learn_from(offered)
         signed_in = await self.login.standing()
         if signed_in is not False:
             for session in list(self._live.values()):
@@ -215,17 +215,17 @@ _IN_TERMINALS = frozenset({"command", "terminal"})
 
 def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
     """Return the capabilities of an agent's sessions; `terminals`: it uses terminals of the host."""
-    told = handshake.capabilities
+    offered = handshake.capabilities
     emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
     steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
-    resumes = told.resume_session or told.load_session
-    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
+    resumes = offered.resume_session or offered.load_session
+    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if offered.prompt.image else ()))
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
         events=c.EventCapabilities(emits=emits),
         actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
-        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
+        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=offered.fork_session),
     )
 
 
@@ -278,18 +278,18 @@ async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder)
     agents: list[KnownAgent] = []
     has_news = False
     for found in await asyncio.gather(*(finder.find(one, with_version=False) for one in definitions)):
-        harness, told = host.harnesses.get(found.id), found.definition
+        harness, definition = host.harnesses.get(found.id), found.definition
         is_offered = isinstance(harness, AcpHarness)
         has_news |= harness is None and found.launch is not None
         agents.append(
             KnownAgent(
                 provider=found.id,
                 display_name=found.label,
-                description=told.description or None,
+                description=definition.description or None,
                 installed=is_offered,
                 signed_in=await harness.login.standing() if is_offered else found.signed_in,
-                install=told.install or None,
-                homepage=told.homepage or None,
+                install=definition.install or None,
+                homepage=definition.homepage or None,
                 reason=None if is_offered else found.reason or None,
             )
         )

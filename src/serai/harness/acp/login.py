@@ -139,17 +139,17 @@ class Login:
                 return None
             launch = self._found.launching()
             try:
-                told = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
+                answers = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
             except AuthRequired:
                 await self.refused(LoginStage.OPENING)
                 return None
             except AgentError as error:
                 _log.info("%s did not say what it is: %s", self._found.id, error)
                 return None
-            await self._heard(told.handshake)
-            if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
+            await self._heard(answers.handshake)
+            if isinstance(answers.problem, AuthRequired) and not self._can_repeat(answers.handshake):
                 await self.refused(LoginStage.OPENING)
-            return told
+            return answers
 
     # -- the person's sign-in ------------------------------------------------------------------------------
 
@@ -190,11 +190,11 @@ class Login:
 
         launch = self._found.launching()
         try:
-            told = await introduce(
+            answers = await introduce(
                 launch, self._processes, mask=self._mask, commands_within=0, before=sign_in
             )
-            if told.problem is not None:
-                raise told.problem
+            if answers.problem is not None:
+                raise answers.problem
         except TimeoutError:
             what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
             raise AgentError(what, agent=self._found.id) from None
@@ -204,24 +204,24 @@ class Login:
         self.method = method_id
         self._refused = self._refused or LoginStage.OPENING  # the agent itself offers this as the solution
         await self.accepted(LoginStage.PROMPT)
-        return told
+        return answers
 
     async def check(self) -> Introduction | None:
         """Ask the agent whether someone has signed in. Returns its answers; `None` when it did not start."""
         before, self._refused, self._is_in = self._refused, None, None
-        told = await self.ask()
+        answers = await self.ask()
         is_in = self._is_in
-        if told is not None and told.problem is None and before is LoginStage.OPENING:
+        if answers is not None and answers.problem is None and before is LoginStage.OPENING:
             is_in = True
         await self._stands(self._refused, is_in=is_in)
-        return told
+        return answers
 
     async def standing(self) -> bool | None:
         """Return whether someone is signed in: by the agent's last answer, else by the files on the disk."""
         if self._is_in is not None:
             return self._is_in
-        told = self._found.definition
-        return await asyncio.to_thread(lambda: is_signed_in(told.signed_in, Surroundings.here(), told.env))
+        agent = self._found.definition
+        return await asyncio.to_thread(lambda: is_signed_in(agent.signed_in, Surroundings.here(), agent.env))
 
     async def _ways(self) -> list[WayIn]:
         await self.ask(once=True)
@@ -247,36 +247,40 @@ def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surrou
         name, kind = " ".join(command), SignInKind.TERMINAL
         yield WayIn(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
     for kind in SignInKind:  # in this order
-        for told in handshake.auth_methods if handshake is not None else ():
-            if _kind(told) is kind and (way := _way(told, kind, found, env, surroundings)) is not None:
+        for offered in handshake.auth_methods if handshake is not None else ():
+            if _kind(offered) is kind and (way := _way(offered, kind, found, env, surroundings)) is not None:
                 yield way
 
 
-def _kind(told: AuthMethod) -> SignInKind | None:
-    if told.command or told.type == "terminal":
+def _kind(offered: AuthMethod) -> SignInKind | None:
+    if offered.command or offered.type == "terminal":
         return SignInKind.TERMINAL
-    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(told.type)
+    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(offered.type)
 
 
 def _way(
-    told: AuthMethod, kind: SignInKind, found: FoundAgent, env: Mapping[str, str], surroundings: Surroundings
+    offered: AuthMethod,
+    kind: SignInKind,
+    found: FoundAgent,
+    env: Mapping[str, str],
+    surroundings: Surroundings,
 ) -> WayIn | None:
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
-        words = told.login_command(found.launch.argv if found.launch is not None else ())
+        words = offered.login_command(found.launch.argv if found.launch is not None else ())
         argv = _found_program(words, surroundings)
         if not argv:
             return None
-        env = {**env, **told.environ}
-    if kind is SignInKind.ENVIRONMENT and not told.variables:
+        env = {**env, **offered.environ}
+    if kind is SignInKind.ENVIRONMENT and not offered.variables:
         return None
     method = SignInMethod(
-        id=told.id,
+        id=offered.id,
         kind=kind,
-        name=told.name,
-        description=told.description,
+        name=offered.name,
+        description=offered.description,
         command=list(argv) or None,
-        variables=list(told.variables) or None,
+        variables=list(offered.variables) or None,
     )
     return WayIn(method, argv, env if argv else {})
 

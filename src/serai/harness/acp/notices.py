@@ -62,7 +62,7 @@ class Notices:
     ) -> None:
         """Publish that the agent's own session is open. `retold`: the agent is given the conversation."""
         info = agent.handshake.agent_info
-        told = {
+        content = {
             "agent": {
                 "name": info["title"] or info["name"] or self._label,
                 **({"version": info["version"]} if info["version"] is not None else {}),
@@ -71,7 +71,7 @@ class Notices:
             "opened": way.value,
             "capabilities": msgspec.to_builtins(agent.capabilities),
         }
-        self._seat.note(ACP, self._seat.masked(told))
+        self._seat.note(ACP, self._seat.masked(content))
         self._seat.note(LOGIN, None)
         memory = (
             "It is given the text of the conversation above, as far as there is room, and nothing else."
@@ -91,8 +91,8 @@ class Notices:
 
     def needs_sign_in(self, error: AuthRequired) -> None:
         """Publish that a person has to sign in."""
-        told = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
-        self._seat.note(LOGIN, {name: value for name, value in told.items() if value})
+        content = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
+        self._seat.note(LOGIN, {name: value for name, value in content.items() if value})
 
     def entitle(self, title: str) -> None:
         """Take the agent's title. A title that a person gave stays."""

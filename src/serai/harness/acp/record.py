@@ -69,18 +69,18 @@ LEFT_OUT = "[Earlier messages are left out.]"
 
 def retold(turns: Sequence[Turn]) -> str:
     """Return the conversation in these turns. When it is too long, only its end, after `LEFT_OUT`."""
-    told: list[str] = []
+    texts: list[str] = []
     room = _MOST
     for turn in reversed(turns):
-        said = _said(turn)
-        told.append(said if len(said) <= room else f"{LEFT_OUT}\n\n[…] {said[len(said) - room :]}")
-        if len(said) > room:
+        text = _text_of(turn)
+        texts.append(text if len(text) <= room else f"{LEFT_OUT}\n\n[…] {text[len(text) - room :]}")
+        if len(text) > room:
             break
-        room -= len(said)
+        room -= len(text)
     about = "[The conversation so far, for your information. Answer the message above, not this.]"
-    return "\n\n".join([about, *reversed(told)])
+    return "\n\n".join([about, *reversed(texts)])
 
 
-def _said(turn: Turn) -> str:
+def _text_of(turn: Turn) -> str:
     answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
     return f"User: {turn.user_message.text}\n\nYou: {answer or '[no answer]'}"

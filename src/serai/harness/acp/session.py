@@ -75,7 +75,7 @@ class AcpAgentSession(c.BasicSession):
     """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
-        super().__init__(context.identity, harness.declared(Handshake.of(record.handshake)))
+        super().__init__(context.identity, harness.declared(Handshake.read(record.handshake)))
         self.harness = harness
         self._label = harness.found.label
         self._context = context
@@ -143,7 +143,7 @@ class AcpAgentSession(c.BasicSession):
         return await self.seat.fork()
 
     def renew(self) -> None:
-        """Start an agent that has refused anew: someone has signed in, which it may not notice."""
+        """Restart an agent that has refused: someone has signed in, which it may not notice."""
         self._must_renew = self._was_refused
 
     def refusal(self, action: a.StateAction) -> Judgement | None:
@@ -217,9 +217,9 @@ class AcpAgentSession(c.BasicSession):
         blocks, unknown = blocks_of(work.message)
         turns = self.seat.turns
         if self._record.is_untold and turns and fit_prompt(blocks, process.capabilities)[0]:
-            told = retold(turns)
-            blocks.append(text_block(told))
-            if LEFT_OUT in told:
+            conversation = retold(turns)
+            blocks.append(text_block(conversation))
+            if LEFT_OUT in conversation:
                 self.notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
                 )
@@ -325,12 +325,12 @@ class AcpAgentSession(c.BasicSession):
 
     async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         directories = texts_of(self.seat.settings.get(ADDITIONAL_DIRECTORIES))
-        how = SessionOpening(
+        opening = SessionOpening(
             mcp_servers=await self._mcp_servers(process.capabilities),
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )
         return await self.harness.login.through(
-            process, lambda agent: agent.open_session(self.folder, way, session_id, **how)
+            process, lambda agent: agent.open_session(self.folder, way, session_id, **opening)
         )
 
     async def _mcp_servers(

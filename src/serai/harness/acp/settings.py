@@ -29,7 +29,7 @@ MODEL = ""
 """The name of the model among the choices. No setting has it."""
 MCP_SERVERS = "mcpServers"
 _MODES = "serai.modes"
-"""The id of the option that stands for modes, which agents set in a way of their own."""
+"""Id of the option that stands for the agent's modes, which have a method of their own."""
 
 _OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
@@ -59,7 +59,7 @@ class Choices:
     options: tuple[ConfigOption, ...] = ()
 
     @classmethod
-    def of(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
+    def from_session(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
         """Return the choices of a session. Modes count where no option takes their place."""
         if modes is None or not modes.available or cls(options).mode_option is not None:
             return cls(options)
@@ -67,8 +67,8 @@ class Choices:
             {"value": mode.id, "name": mode.name, "description": mode.description} for mode in modes.available
         ]
         about = {"name": "Mode", "description": "How the agent works", "category": "mode"}
-        told = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
-        return cls((*read_options([told]), *options))
+        sent = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
+        return cls((*read_options([sent]), *options))
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
@@ -187,7 +187,7 @@ class SessionSettings:
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """Return what is wrong with settings that someone wants; `None` if they are fine."""
-        choices, now = Choices.of(session.modes, session.config_options), self._seat.settings
+        choices, now = Choices.from_session(session.modes, session.config_options), self._seat.settings
         for name, value in wanted.items():
             if name in _OPENING or (name in now and now[name] == value):
                 continue
@@ -198,15 +198,15 @@ class SessionSettings:
     def adopt(self, session: AcpSession) -> None:
         """Adopt the values of a session that was just opened, where nobody has chosen another."""
         self._session = session
-        values = self._take(Choices.of(session.modes, session.config_options))
+        values = self._take(Choices.from_session(session.modes, session.config_options))
         if not self._seat.turns:  # it has what all new ones have
             self._harness.learned(self._actual)
         wanted = self._wanted()
         self._take_over({name: value for name, value in values.items() if name not in wanted})
 
     def show(self, session: AcpSession) -> None:
-        """Publish the agent's own changes. Wishes stand."""
-        choices = Choices.of(session.modes, session.config_options)
+        """Publish changes by the agent. Wishes stand."""
+        choices = Choices.from_session(session.modes, session.config_options)
         if choices == self._actual:
             return
         old, wished = self._has, {*self._wishes(), self._asked}

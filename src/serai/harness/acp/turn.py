@@ -158,8 +158,8 @@ class RunningPrompt:
             await self._publish_usage(finished.usage)
         await self._show_plan()
         if finished.stop_reason != "end_turn" and not cancelled:
-            told = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
-            await self.turn.notice(told)
+            text = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
+            await self.turn.notice(text)
         await self.calls.end()
         if not self.done.done():
             self.done.set_result(finished)
