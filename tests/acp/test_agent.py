@@ -41,7 +41,7 @@ async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: A
         "auth": {"terminal": True},
     }
     assert agent.capabilities.load_session
-    assert agent.handshake.agent_info.name == "scripted"
+    assert agent.handshake.agent_info["name"] == "scripted"
     assert agent.is_running
 
 
@@ -155,7 +155,7 @@ async def test_what_it_starts_by_name_is_not_taken_from_the_folder_that_it_works
 
 
 async def test_closing_ends_the_process_and_may_be_done_again(agent: Agent) -> None:
-    pid = agent.connection.child.pid
+    pid = agent.child.pid
     await asyncio.gather(agent.close(), agent.close())
     await agent.close()
     assert not runs(pid)
@@ -183,7 +183,7 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
     inner = int(agent.stderr_tail)
     assert runs(inner)
     await agent.close()
-    assert not runs(agent.connection.child.pid)
+    assert not runs(agent.child.pid)
     assert not runs(inner)
     assert agent.exit is not None
     assert agent.exit.signal == 9

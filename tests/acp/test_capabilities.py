@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from requirements import proves
-from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
 
 NOTHING = {
     "loadSession": False,
@@ -48,7 +48,7 @@ def told(**capabilities: Any) -> dict[str, Any]:
 
 
 def normalised(result: Any) -> Any:
-    return json.loads(msgspec.json.encode(AgentCapabilities.of(result)))
+    return json.loads(msgspec.json.encode(AgentCapabilities.read(result)))
 
 
 def with_marker(marker: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_each_thing_is_told_by_a_marker_of_its_own(
 @proves("wire:Agent-capabilities/read-only")
 @pytest.mark.parametrize("of", ["", "mcp", "prompt"])
 def test_nobody_can_change_them_afterwards(of: str) -> None:
-    capabilities: Any = AgentCapabilities.of(with_marker({}))
+    capabilities: Any = AgentCapabilities.read(with_marker({}))
     part = getattr(capabilities, of) if of else capabilities
     for name in part.__struct_fields__:
         with pytest.raises(AttributeError, match="immutable"):
@@ -171,11 +171,11 @@ def test_no_handshake_is_too_strange_to_be_read(result: Any) -> None:
     }
     flags = [flag for each in read.values() for flag in (each.values() if isinstance(each, dict) else [each])]
     assert all(isinstance(flag, bool) for flag in flags)
-    assert Handshake.of(result).capabilities == AgentCapabilities.of(result)
+    assert Handshake.read(result).capabilities == AgentCapabilities.read(result)
 
 
 def test_what_the_page_does_not_cover_is_still_told() -> None:
-    handshake = Handshake.of(
+    handshake = Handshake.read(
         {
             "protocolVersion": 1,
             "agentCapabilities": {"sessionCapabilities": {"delete": {}}, "auth": {"logout": {}}},
@@ -194,8 +194,9 @@ def test_what_the_page_does_not_cover_is_still_told() -> None:
             "_meta": {"steering": {"supported": True}},
         }
     )
-    assert (handshake.delete_session, handshake.logout) == (True, True)
-    assert (handshake.agent_info.name, handshake.agent_info.version) == ("a", "1")
+    assert is_offered(handshake.raw, "sessionCapabilities.delete")
+    assert is_offered(handshake.raw, "auth.logout")
+    assert handshake.agent_info == {"name": "a", "title": "A", "version": "1"}
     assert handshake.raw["_meta"] == {"steering": {"supported": True}}
     assert [method.type for method in handshake.auth_methods] == ["agent", "terminal", "agent", "env_var"]
     assert [method.login_command(("a", "--acp")) for method in handshake.auth_methods] == [

@@ -10,7 +10,7 @@ import pytest
 
 from serai.acp.agent import Agent
 from serai.acp.client_side import ClientCapabilities
-from serai.acp.process import peer as acp_peer
+from serai.acp.process import connection as acp_connection
 from serai.acp.prompt import PromptFailure
 from serai.acp.session import AcpSession
 from serai.errors import AgentClosed, LineTooLong
@@ -50,7 +50,7 @@ async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
 async def test_a_line_without_end_ends_the_agent(
     agent: Agent, session: AcpSession, converse: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_peer, "LONGEST_LINE", 4 << 20)
+    monkeypatch.setattr(acp_connection, "LONGEST_LINE", 4 << 20)
     error = (await converse(session, "endless 8")).error
     assert isinstance(error, LineTooLong)
     assert "was ended" in str(error)
@@ -66,7 +66,7 @@ async def test_an_agent_that_writes_much_to_its_log_does_not_hang(
 
 
 async def test_an_agent_that_does_not_read_is_still_ended(agent: Agent, session: AcpSession) -> None:
-    agent.connection.peer.notify("_large", {"text": "x" * 10_000_000})
+    agent.notify("_large", {"text": "x" * 10_000_000})
     turn = session.prompt("silence")
     await agent.close()
     assert isinstance(turn.outcome, PromptFailure)

@@ -25,7 +25,7 @@ from serai.errors import (
 
 def of(failures: Failures, method: str, told: dict[str, Any]) -> AgentError:
     error = ProtocolError(told.get("message", ""), number=told.get("code", -32603), data=told.get("data"))
-    return failures.of(method, error)
+    return failures.error_for(method, error)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_words_tell_of_the_known_troubles(words: str, error: Any, failures: Fail
 
 def test_the_number_counts_more_than_the_words() -> None:
     failures = Failures(Launch(("x",), name="x"), str)
-    failures.methods = Handshake.of(
+    failures.methods = Handshake.read(
         {"authMethods": [{"id": "t", "name": "T", "type": "terminal", "args": ["login"]}]}
     ).auth_methods
     error = of(failures, "session/new", {"code": -32000, "message": "rate limit"})
@@ -79,7 +79,7 @@ def test_a_command_that_is_known_from_elsewhere_comes_first() -> None:
 
 
 def test_without_a_command_the_ways_are_named(failures: Failures) -> None:
-    failures.methods = Handshake.of({"authMethods": [{"id": "w", "name": "Web page"}]}).auth_methods
+    failures.methods = Handshake.read({"authMethods": [{"id": "w", "name": "Web page"}]}).auth_methods
     assert "Web page" in str(failures.auth_required("no"))
     assert failures.auth_required("no").login_command == ()
 
@@ -150,6 +150,6 @@ def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> No
 
 
 def test_a_log_tells_why_an_agent_did_not_start(failures: Failures) -> None:
-    assert isinstance(failures.of_log("hello\nError: not logged in\n"), AuthRequired)
-    assert isinstance(failures.of_log("usage limit reached"), UsageLimitReached)
-    assert failures.of_log("rate limit\n429\nsegmentation fault") is None
+    assert isinstance(failures.error_in_log("hello\nError: not logged in\n"), AuthRequired)
+    assert isinstance(failures.error_in_log("usage limit reached"), UsageLimitReached)
+    assert failures.error_in_log("rate limit\n429\nsegmentation fault") is None

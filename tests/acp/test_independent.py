@@ -45,7 +45,7 @@ async def test_sessions_are_made_opened_listed_and_closed(agent: Agent, tmp_path
     assert agent.capabilities.fork_session
     assert agent.capabilities.additional_directories
     assert not agent.capabilities.mcp.sse
-    assert agent.handshake.agent_info.name == "independent"
+    assert agent.handshake.agent_info["name"] == "independent"
     session = await agent.open_session(
         tmp_path,
         mcp_servers=[

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from serai.acp.agent import Agent
-from serai.acp.client_side import ClientCapabilities, ClientSide, PermissionRequest
+from serai.acp.client_side import ClientCapabilities, PermissionRequest
 from serai.acp.session import AcpSession
-from serai.errors import AgentClosed, ProtocolError
-from serai.jsonrpc.messages import METHOD_NOT_FOUND
+from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
@@ -85,7 +84,7 @@ async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
     session.prompt("permission 1")
     async with asyncio.timeout(30):
         await person.asked.wait()
-    os.kill(agent.connection.child.pid, signal.SIGKILL)
+    os.kill(agent.child.pid, signal.SIGKILL)
     assert isinstance((await converse(session)).error, AgentClosed)
     async with asyncio.timeout(30):
         while not person.given_up:  # noqa: ASYNC110 - nobody announces it
@@ -121,7 +120,7 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         heard.append(item.text)
 
     monkeypatch.setattr(session, "receive", receive)
-    agent.connection.peer.feed(
+    agent.feed(
         b"".join(
             json.dumps(message).encode() + b"\n"
             for message in (
@@ -135,19 +134,6 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         while len(heard) < 3:  # noqa: ASYNC110 - nobody announces the last
             await asyncio.sleep(0)
     assert heard == ["before", "asked", "after"]
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
-        *("read_text_file", "write_text_file", "create_terminal", "terminal_output", "kill_terminal"),
-        *("wait_for_terminal_exit", "release_terminal", "create_elicitation"),
-    ],
-)
-async def test_what_a_client_has_not_is_refused_as_a_method_that_is_not_there(method: str) -> None:
-    with pytest.raises(ProtocolError) as refused:
-        await getattr(ClientSide(), method)(None)
-    assert refused.value.number == METHOD_NOT_FOUND
 
 
 def chunk(session_id: str, text: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from serai.acp.capabilities import AgentCapabilities
 from serai.acp.servers import HttpServer, SseServer, StdioServer, read_server, write_servers
 from serai.errors import Mismatch
 
-NONE = AgentCapabilities.of({})
-BOTH = AgentCapabilities.of({"agentCapabilities": {"mcpCapabilities": {"http": True, "sse": True}}})
+NONE = AgentCapabilities.read({})
+BOTH = AgentCapabilities.read({"agentCapabilities": {"mcpCapabilities": {"http": True, "sse": True}}})
 
 
 def test_servers_are_written_as_acp_has_them() -> None:
@@ -56,7 +56,7 @@ def test_settings_are_read_in_the_forms_that_people_use(told: dict[str, Any], se
         ({"name": "a"}, "`command`"),
         ({"name": "a", "command": "a", "args": "x"}, "$.args"),
         ({"name": "a", "command": "a", "env": [{"name": "K"}]}, "$.env"),
-        ({"name": "a", "type": "acp", "url": "u"}, "mcpServers.type"),
+        ({"name": "a", "type": "acp", "url": "u"}, "$.type"),
     ],
 )
 def test_what_is_missing_is_named(told: dict[str, Any], what: str) -> None:

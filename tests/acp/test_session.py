@@ -54,7 +54,7 @@ async def test_one_prompt_at_a_time_but_sessions_do_not_wait_for_each_other(
 async def test_whatever_an_agent_says_survives(session: AcpSession, converse: Any) -> None:
     conversation = await converse(session, "kinds")
     raw = [item for item in conversation.items if isinstance(item, RawUpdate)]
-    assert [(each.kind, each.data) for each in raw] == [
+    assert [(each.kind, each.raw) for each in raw] == [
         ("hologram", {"sessionUpdate": "hologram", "depth": 3}),
         ("plan", {"sessionUpdate": "plan", "entries": "not a list"}),
     ]
@@ -181,7 +181,7 @@ async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
 ) -> None:
     turn = session.prompt("flood 200 100000")
     async with asyncio.timeout(30):
-        while not agent.connection.is_held:  # noqa: ASYNC110 - nobody announces it
+        while not agent.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     assert session._stream._weight < 12_000_000
     assert turn.outcome is None

@@ -92,5 +92,5 @@ async def test_an_agents_log_and_its_errors_are_masked_so(start: Any, tmp_path: 
     error = (await converse(session, f"error -32603 {told}")).error
     assert isinstance(error, AgentRequestFailed)
     assert "authorization failed for [masked:token]" in str(error)
-    agent.connection.tail.feed(f"\x1b[31mauth \x1b[0mtoken {key[:20]}\x1b[0m{key[20:]}\n".encode())
+    agent.tail.feed(f"\x1b[31mauth \x1b[0mtoken {key[:20]}\x1b[0m{key[20:]}\n".encode())
     assert agent.stderr_tail == "auth token [masked:token]"

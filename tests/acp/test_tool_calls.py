@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from serai.acp.tool_calls import OVER, CallStage, ToolCalls, ToolUse
+from serai.acp.tool_calls import OVER, AgentToolCall, CallStage, ToolCalls
 from serai.acp.updates import ToolCall, ToolCallUpdate
 
 ONE = {"command": "touch one"}
@@ -26,16 +26,16 @@ def text(said: str) -> dict[str, Any]:
     return {"type": "content", "content": {"type": "text", "text": said}}
 
 
-def allowed(calls: ToolCalls, question: ToolCallUpdate) -> ToolUse:
-    return calls.answer(calls.ask(question).use.key, approved=True)
+def allowed(calls: ToolCalls, question: ToolCallUpdate) -> AgentToolCall:
+    return calls.answer(calls.ask(question).call.key, approved=True)
 
 
 def test_what_is_told_of_a_call_adds_up() -> None:
     calls = ToolCalls()
     assert calls.update(begun(title="ls", tool_kind="execute")).is_new
     change = calls.update(told(raw_input=ONE, status="in_progress"))
-    assert (change.is_new, change.is_retold, change.use.stage) == (False, True, CallStage.RUNNING)
-    use = calls.update(told(status="completed", content=[text("a")])).use
+    assert (change.is_new, change.is_retold, change.call.stage) == (False, True, CallStage.RUNNING)
+    use = calls.update(told(status="completed", content=[text("a")])).call
     assert (use.title, use.kind, use.input, use.text) == ("ls", "execute", ONE, "a")
     assert (use.stage, use.is_over) == (CallStage.CLOSED, True)
 
@@ -60,7 +60,7 @@ def test_a_second_question_under_one_id_shows_what_it_asks_about(
     calls = ToolCalls()
     diff = {"type": "diff", "path": "one", "newText": "1"}
     allowed(calls, told(title="touch one", raw_input=ONE, content=[diff]))
-    use = calls.ask(told(**second)).use
+    use = calls.ask(told(**second)).call
     assert (use.title, use.input) == shown
     assert bool(use.diffs) is (not second)
 
@@ -107,7 +107,7 @@ def test_another_call_than_the_one_that_was_asked_about_is_another_call() -> Non
 
 def test_a_denied_call_that_follows_its_question_is_not_told_as_completed() -> None:
     calls = ToolCalls()
-    calls.answer(calls.ask(told("question", raw_input=ONE)).use.key, approved=False)
+    calls.answer(calls.ask(told("question", raw_input=ONE)).call.key, approved=False)
     calls.update(begun("call", raw_input=ONE, status="in_progress"))
     calls.update(told("call", status="completed"))
     (use,) = calls
@@ -117,7 +117,7 @@ def test_a_denied_call_that_follows_its_question_is_not_told_as_completed() -> N
 def test_a_question_that_nobody_answered_did_not_run_also_after_in_progress() -> None:
     calls = ToolCalls()
     calls.update(begun(raw_input=ONE, status="in_progress"))
-    key = calls.ask(told()).use.key
+    key = calls.ask(told()).call.key
     assert calls.answer(key, approved=None).stage is CallStage.TAKEN_BACK
     assert calls.end() == []
 
@@ -125,16 +125,16 @@ def test_a_question_that_nobody_answered_did_not_run_also_after_in_progress() ->
 def test_what_ran_before_it_was_asked_about_again_did_run() -> None:
     calls = ToolCalls()
     allowed(calls, told(raw_input=ONE))
-    calls.answer(calls.ask(told(raw_input=TWO)).use.key, approved=None)
+    calls.answer(calls.ask(told(raw_input=TWO)).call.key, approved=None)
     assert [use.key for use in calls.end()] == ["c"]
 
 
 def test_what_a_question_is_asked_with_is_no_result() -> None:
     calls = ToolCalls()
-    use = calls.ask(told(content=[text("It will be gone")])).use
+    use = calls.ask(told(content=[text("It will be gone")])).call
     assert (use.content, use.results, use.text) == ((text("It will be gone"),), (), "")
     calls.answer(use.key, approved=True)
-    assert calls.update(told(status="completed")).use.results == ()
+    assert calls.update(told(status="completed")).call.results == ()
 
 
 ASKED = text("May I run this?")
@@ -179,7 +179,7 @@ def test_an_edit_that_someone_said_yes_to_is_seen_with_the_call(
     assert _played(before, question, after).results == (DIFF,)
 
 
-def _played(before: list[Any], question: list[Any], after: list[Any]) -> ToolUse:
+def _played(before: list[Any], question: list[Any], after: list[Any]) -> AgentToolCall:
     """The call in the end. Whoever is asked whether it may run says yes."""
     calls = ToolCalls()
     for update in before:
@@ -194,7 +194,7 @@ def _played(before: list[Any], question: list[Any], after: list[Any]) -> ToolUse
 def test_a_call_that_is_asked_about_again_after_a_no_is_another_one() -> None:
     calls = ToolCalls()
     asked = [told(title="make", raw_input=ONE), told(), told(title="ls"), told(title="ls", content=[])]
-    uses = [calls.ask(question).use for question in asked if _deny(calls)]
+    uses = [calls.ask(question).call for question in asked if _deny(calls)]
     assert [(use.key, use.title, use.input) for use in uses] == [
         ("c", "make", ONE),
         ("c#1", "make", ONE),
@@ -219,7 +219,7 @@ def test_what_a_command_prints_in_the_agents_own_terminal_stands_in_its_place() 
         calls.update(told(meta={key: {"terminal_id": "t", "data": more}}))
     assert calls["c"].results == (text("list"), text("a\nb\n"))
     whole = {"terminal_output": {"terminal_id": "t", "data": "a\nb\nc\n"}}
-    assert calls.update(told(meta=whole)).use.results[1] == text("a\nb\nc\n")
+    assert calls.update(told(meta=whole)).call.results[1] == text("a\nb\nc\n")
 
 
 # -- all of it ---------------------------------------------------------------------------------------------
@@ -243,10 +243,10 @@ def test_any_order_of_steps_shows_questions_truly_and_leaves_no_call_open(steps:
             call_id, starts, status, tool_input = step
             make = begun if starts else told
             change = calls.update(make(call_id, status=status, raw_input=tool_input))
-            assert calls[change.use.key] is change.use
+            assert calls[change.call.key] is change.call
         elif kind == "ask":
             call_id, tool_input = step
-            use = calls.ask(told(call_id, raw_input=tool_input)).use
+            use = calls.ask(told(call_id, raw_input=tool_input)).call
             assert use.stage is CallStage.ASKED
             assert tool_input is None or use.input == tool_input
             asked.append(use.key)

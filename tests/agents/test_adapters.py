@@ -13,7 +13,7 @@ import pytest
 from agents.machine import Machine
 from agents.players import PLAYER, Players
 from serai import agents
-from serai.agents import Adapter, AgentDefinition, Catalogue, Launch, ModelsFrom, Options, Way
+from serai.agents import Adapter, AgentDefinition, Catalogue, Launch, Options, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import AgentNotInstalled, AuthRequired, UsageLimitReached
@@ -141,20 +141,13 @@ def test_a_pattern_has_to_be_one() -> None:
 async def test_models_are_told_by_a_session_or_by_the_program(machine: Machine) -> None:
     agent = ScriptedAgent(options={"model": ["small", "large"], "effort": ["low", "high"]})
     told = await agents.models(agent)
-    assert (told.source, [choice.value for choice in told.models]) == (
-        ModelsFrom.SESSION,
-        ["large", "small"],
-    )
+    assert [choice.value for choice in told.models] == ["large", "small"]
     assert told.effort_option is not None
-    assert told.effort_kind is agents.EffortKind.ENUM
     assert (await agents.client(agent).models()) == told
     machine.program("lister", body="echo small - A model\necho large")
     lister = AgentDefinition(
         id="lister", label="Lister", ways=(Way(program="lister"),), models_args=("models",)
     )
     listed = await agents.models(lister, finder=Finder(machine.surroundings))
-    assert (listed.source, [choice.value for choice in listed.models]) == (
-        ModelsFrom.LISTING,
-        ["small", "large"],
-    )
-    assert (await agents.models(ScriptedAgent())).source is ModelsFrom.UNKNOWN
+    assert [choice.value for choice in listed.models] == ["small", "large"]
+    assert not (await agents.models(ScriptedAgent())).models

@@ -44,7 +44,7 @@ async def test_what_an_agent_said_before_the_prompt_is_no_part_of_its_answer(pla
         events = [event async for event in stream]
         assert (await stream.result()).text == "Hi"
     assert isinstance(events[0], RawEvent)
-    assert events[0].data["content"]["text"] == "Welcome!"
+    assert events[0].update.raw["content"]["text"] == "Welcome!"
     assert [event.text for event in events if isinstance(event, TextAdded)] == ["Hi"]
 
 

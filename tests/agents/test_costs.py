@@ -12,7 +12,7 @@ from serai import agents
 from serai.acp.process.connection import Launch
 from serai.acp.updates import Cost
 from serai.agents import CostTracker, Price
-from serai.agents.ask.costs import Meter, Tokens
+from serai.agents.ask.costs import Meter, TurnTokens
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import BudgetExceeded
 
@@ -36,7 +36,7 @@ def test_an_earlier_session_goes_on_where_it_was() -> None:
     Meter(tracker, "a", "s").observe(usd(0.5))
     Meter(tracker, "a", "s", is_known=True).observe(usd(0.7))
     assert tracker.spent_usd == pytest.approx(0.7)
-    Meter(tracker, "a", "other", told=usd(3), is_known=True).observe(usd(3.1))
+    Meter(tracker, "a", "other", reported=usd(3), is_known=True).observe(usd(3.1))
     assert tracker.spent_usd == pytest.approx(0.8)
 
 
@@ -155,9 +155,9 @@ async def test_tokens_that_an_agent_counts_over_its_session_are_paid_once() -> N
 
 def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = {"inputTokens": 10, "cachedReadTokens": 100, "cachedWriteTokens": 1000, "outputTokens": None}
-    assert Price(1, 1).of(usage) == pytest.approx(0.00111)
-    assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)
-    assert Price(1, 1).of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
+    assert Price(1, 1).cost_of(usage) == pytest.approx(0.00111)
+    assert Price(1, 1, cached_read=0, cached_write=2).cost_of(usage) == pytest.approx(0.00201)
+    assert Price(1, 1).cost_of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ PARTS = {
 @pytest.mark.parametrize(
     ("total", "tokens"),
     [
-        (None, Tokens(100, 7, 3, 20, 5)),
-        (135, Tokens(100, 7, 3, 20, 5)),
-        (120, Tokens(90, 7, 3, 15, 5)),
-        (125, Tokens(90, 7, 3, 20, 5)),  # thoughts come on top, what was cached does not
-        (130, Tokens(100, 7, 3, 15, 5)),  # the other way round
-        (1, Tokens(100, 7, 3, 20, 5)),
+        (None, TurnTokens(100, 7, 3, 20, 5)),
+        (135, TurnTokens(100, 7, 3, 20, 5)),
+        (120, TurnTokens(90, 7, 3, 15, 5)),
+        (125, TurnTokens(90, 7, 3, 20, 5)),  # thoughts come on top, what was cached does not
+        (130, TurnTokens(100, 7, 3, 15, 5)),  # the other way round
+        (1, TurnTokens(100, 7, 3, 20, 5)),
     ],
 )
-def test_the_total_says_what_is_part_of_what(total: int | None, tokens: Tokens) -> None:
-    assert Tokens.of({**PARTS, "totalTokens": total}) == tokens
+def test_the_total_says_what_is_part_of_what(total: int | None, tokens: TurnTokens) -> None:
+    assert TurnTokens.read({**PARTS, "totalTokens": total}) == tokens

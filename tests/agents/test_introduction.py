@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from serai.acp.options import read_options
-from serai.agents.catalogue.introduction import EffortKind, Introduction, ModelsFrom, introduce, models_of
+from serai.agents.catalogue.introduction import Introduction, introduce, models_of
 from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import AgentInitFailed, AuthRequired
 
@@ -50,10 +50,9 @@ def option(name: str, *values: str, category: str | None = None, type: str = "se
 def test_a_session_knows_best() -> None:
     options = read_options([option("mode", "x"), option("llm", "a", "b", category="model")])
     found = models_of(options, ["listed"])
-    assert found.source is ModelsFrom.SESSION
     assert [(model.value, model.name) for model in found.models] == [("a", "A"), ("b", "B")]
     assert found.model_option is options[1]
-    assert (found.effort_option, found.effort_kind) == (None, EffortKind.NONE)
+    assert found.effort_option is None
 
 
 def test_groups_are_flat() -> None:
@@ -77,17 +76,16 @@ def test_the_category_wins_over_the_id_and_the_id_over_a_likeness() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effort", "kind"),
+    ("effort", "is_one"),
     [
-        (option("reasoning_effort", "low", "high"), EffortKind.ENUM),
-        (option("x", "low", category="thought_level"), EffortKind.ENUM),
-        (option("thinking_budget", "1024", "4096"), EffortKind.BUDGET),
-        (option("model_variant", "fast"), EffortKind.VARIANT),
-        (option("reasoningEffort", "low"), EffortKind.ENUM),
-        (option("fast", type="boolean"), EffortKind.NONE),
+        (option("reasoning_effort", "low", "high"), True),
+        (option("x", "low", category="thought_level"), True),
+        (option("thinking_budget", "1024", "4096"), True),
+        (option("model_variant", "fast"), True),
+        (option("reasoningEffort", "low"), True),
+        (option("fast", type="boolean"), False),
     ],
 )
-def test_kinds_of_effort(effort: dict[str, Any], kind: EffortKind) -> None:
+def test_which_option_is_the_effort(effort: dict[str, Any], is_one: bool) -> None:
     found = models_of(read_options([option("model", "a"), effort]))
-    assert found.effort_kind is kind
-    assert (found.effort_option is not None) is (kind is not EffortKind.NONE)
+    assert (found.effort_option is not None) is is_one

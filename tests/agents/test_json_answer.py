@@ -15,7 +15,7 @@ import pytest
 from agents.players import Players
 from serai import agents
 from serai.agents import Renewed, Retries
-from serai.agents.ask.json_answer import LARGEST, Unfit, read_answer, shape_of
+from serai.agents.ask.json_answer import Unfit, read_answer, shape_of
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import JsonInvalid, Mismatch
 
@@ -84,7 +84,6 @@ def test_a_shape_is_described_in_many_ways(schema: Any) -> None:
         ("I cannot do that.", "no JSON"),
         ('{"x": 1', "no JSON"),
         ("[" * 1000 + "]" * 1000, ""),
-        ('"' + "x" * LARGEST + '"', "longer than 5 MiB"),
     ],
 )
 def test_what_is_wrong_is_told(text: str, issue: str) -> None:
@@ -117,7 +116,7 @@ def test_what_is_no_schema_is_refused(schema: Any) -> None:
 
 
 def test_a_schema_that_refers_elsewhere_fetches_nothing() -> None:
-    with pytest.raises(Mismatch, match="not in it"):
+    with pytest.raises(Mismatch, match="outside it"):
         read_answer("{}", shape_of({"$ref": "http://127.0.0.1:9/schema"}))
     local = {"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n"}
     assert read_answer("3", shape_of(local))[0] == 3

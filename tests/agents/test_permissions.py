@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import pytest
 
 from serai import agents
-from serai.agents import PermissionAsked, PermissionPolicy, ToolFilter, ToolUse
+from serai.agents import AgentToolCall, PermissionAsked, PermissionPolicy, ToolFilter
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import Mismatch, PermissionTimedOut
 
@@ -295,7 +295,7 @@ async def permit(turn: ScriptedTurn) -> None:
 
 
 async def test_the_time_for_an_answer_is_that_of_the_filter_too() -> None:
-    async def never(_: ToolUse) -> bool:
+    async def never(_: AgentToolCall) -> bool:
         return await asyncio.Event().wait()
 
     tools = ToolFilter(on_tool_use=never)
@@ -308,26 +308,26 @@ async def test_the_time_for_an_answer_is_that_of_the_filter_too() -> None:
 @pytest.mark.parametrize(
     ("told", "use", "passes"),
     [
-        ({"allow_kinds": ["read"]}, ToolUse("1", kind="read"), True),
-        ({"allow_kinds": ["read"]}, ToolUse("1", kind="edit"), False),
-        ({"allow_kinds": []}, ToolUse("1", kind="read"), False),
-        ({"allow_kinds": ["read"]}, ToolUse("1"), False),  # it does not say what it is
-        ({"block_kinds": ["Execute"]}, ToolUse("1", kind="execute"), False),
-        ({"block_names": ["bash"]}, ToolUse("1", title="ls", name="Bash"), False),
-        ({"block_names": ["rm *"]}, ToolUse("1", title="rm -rf /"), False),
-        ({"allow_names": ["git *"]}, ToolUse("1", title="GIT status"), True),
-        ({"allow_names": ["git *"]}, ToolUse("1", title="rm"), False),
+        ({"allow_kinds": ["read"]}, AgentToolCall("1", kind="read"), True),
+        ({"allow_kinds": ["read"]}, AgentToolCall("1", kind="edit"), False),
+        ({"allow_kinds": []}, AgentToolCall("1", kind="read"), False),
+        ({"allow_kinds": ["read"]}, AgentToolCall("1"), False),  # it does not say what it is
+        ({"block_kinds": ["Execute"]}, AgentToolCall("1", kind="execute"), False),
+        ({"block_names": ["bash"]}, AgentToolCall("1", title="ls", name="Bash"), False),
+        ({"block_names": ["rm *"]}, AgentToolCall("1", title="rm -rf /"), False),
+        ({"allow_names": ["git *"]}, AgentToolCall("1", title="GIT status"), True),
+        ({"allow_names": ["git *"]}, AgentToolCall("1", title="rm"), False),
         # Its own name counts where it is told: a title can say anything.
-        ({"allow_names": ["read*"]}, ToolUse("1", title="read it", name="Bash"), False),
-        ({"allow_names": ["bash"]}, ToolUse("1", title="read it", name="Bash"), True),
+        ({"allow_names": ["read*"]}, AgentToolCall("1", title="read it", name="Bash"), False),
+        ({"allow_names": ["bash"]}, AgentToolCall("1", title="read it", name="Bash"), True),
         (
             {"allow_kinds": ["execute"], "block_names": ["rm*"]},
-            ToolUse("1", title="rm", kind="execute"),
+            AgentToolCall("1", title="rm", kind="execute"),
             False,
         ),
     ],
 )
-def test_a_filter(told: Any, use: ToolUse, passes: bool) -> None:
+def test_a_filter(told: Any, use: AgentToolCall, passes: bool) -> None:
     assert (ToolFilter(**told).refuses(use) is None) is passes
 
 
@@ -340,11 +340,11 @@ def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(told: Any) -
 # -- what a function says ----------------------------------------------------------------------------------
 
 
-async def later(use: ToolUse) -> bool | str:
+async def later(use: AgentToolCall) -> bool | str:
     return use.kind == "read" or "only reading is allowed"
 
 
-def wrong(use: ToolUse) -> bool:
+def wrong(use: AgentToolCall) -> bool:
     raise ZeroDivisionError(use.title)
 
 

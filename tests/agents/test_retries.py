@@ -142,8 +142,8 @@ async def test_what_was_chosen_holds_for_the_new_agent_too() -> None:
         await session.set_config_option("model", "large")
         await session.ask("one")
         await session.ask("two")
-        assert session.modes is not None
-        assert session.modes.current == "do"
+        assert session.acp.modes is not None
+        assert session.acp.modes.current == "do"
     assert len(agent.asked("session/set_mode")) == 2
     assert costs.turns == 2
 

@@ -42,11 +42,11 @@ async def test_a_session_has_its_agents_capabilities_and_a_host(players: Players
         assert session.capabilities == session.host.capabilities
         assert session.host.capabilities.additional_directories
         assert session.host.definition.id == "able"
-        assert session.host.handshake.agent_info.name == "player"
+        assert session.host.handshake.agent_info["name"] == "player"
         assert [method.id for method in session.host.handshake.auth_methods] == ["key"]
-        assert (session.id, session.cwd) == ("s1", players.project)
-        assert session.modes is not None
-        assert session.modes.current == "ask"
+        assert (session.id, session.acp.cwd) == ("s1", players.project)
+        assert session.acp.modes is not None
+        assert session.acp.modes.current == "ask"
 
 
 async def test_it_can_be_awaited_and_closed_as_well(players: Players) -> None:
@@ -150,7 +150,7 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
     players.add("able", capabilities=ALL)
     async with agents.host("able", **players.options) as host:
         loaded = await host.load_session("old")
-        assert (loaded.id, [update.kind for update in loaded.history]) == (
+        assert (loaded.id, [update.kind for update in loaded.acp.replayed]) == (
             "old",
             ["user_message_chunk", "usage_update"],
         )
@@ -164,7 +164,7 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
         await host.close_session("unheard-of")
         await forked.close()
         await host.delete_session("old")
-        assert list(host.sessions) == ["old"]
+        assert list(host.open_sessions) == ["old"]
         with pytest.raises(AgentClosed):
             await forked.ask("echo a")
     assert players.methods[-4:] == ["session/close"] * 3 + ["session/delete"]
@@ -175,7 +175,7 @@ async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players)
         first, second = await host.new_session(), await host.new_session()
         await first.close()
         assert (await second.ask("echo a")).text == "a"
-        assert list(host.sessions) == [second.id]
+        assert list(host.open_sessions) == [second.id]
 
 
 @proves("wire:additionalDirectories/forwarded-on-new")
@@ -318,12 +318,12 @@ async def test_a_command_must_be_one_of_the_agents(players: Players) -> None:
 
 async def test_model_mode_and_options_are_chosen_when_a_session_is_opened(players: Players) -> None:
     async with agents.session("player", model="large", mode="do", **players.options) as session:
-        assert session.config_options[0].value == "large"
-        assert session.modes is not None
-        assert session.modes.current == "do"
+        assert session.acp.config_options[0].value == "large"
+        assert session.acp.modes is not None
+        assert session.acp.modes.current == "do"
         await session.set_mode("ask")
         await session.set_config_option("model", "small")
-        assert session.config_options[0].value == "small"
+        assert session.acp.config_options[0].value == "small"
     assert players.warnings == []
 
 
@@ -378,7 +378,7 @@ async def test_a_fork_has_the_options_of_its_session() -> None:
 
     seen: list[str] = []
 
-    def look(use: agents.ToolUse) -> bool:
+    def look(use: agents.AgentToolCall) -> bool:
         seen.append(use.title)
         return True
 

@@ -73,8 +73,8 @@ async def test_a_turn_whose_stream_is_forgotten_ends_as_well(players: Players) -
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         events: list[Event] = [event async for event in session.stream("work")]
-        assert session.commands[0]["name"] == "review"
-        assert session.title == "Looking"
+        assert session.acp.commands[0]["name"] == "review"
+        assert session.acp.title == "Looking"
     (
         began,
         thinking,
@@ -107,13 +107,13 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert (changed.call.text, changed.call.terminals) == ("README.md", ("term",))
     assert changed.call.diffs == (Diff("/a", "new", "old"),)
     assert fine == [TextAdded("It is "), TextAdded("fine.")]
-    assert (mode, info) == (ModeChanged("do"), SessionInfoChanged(title="Looking"))
-    assert commands == CommandsChanged(({"name": "review", "description": ""},))
+    assert (mode, info) == (ModeChanged(current_mode_id="do"), SessionInfoChanged(title="Looking"))
+    assert commands == CommandsChanged(available_commands=[{"name": "review", "description": ""}])
     assert isinstance(options, OptionsChanged)
-    assert options.options[0].value == "large"
+    assert options.config_options[0]["currentValue"] == "large"
     assert usage == UsageChanged(used=10, size=100, cost=Cost(amount=0.25))
     assert isinstance(raw, RawEvent)
-    assert (raw.kind, raw.data["depth"]) == ("hologram", 3)
+    assert (raw.update.kind, raw.update.raw["depth"]) == ("hologram", 3)
     assert isinstance(end, TurnFinished)
     result = end.result
     assert result.messages == ("Let me look.", "It is fine.")

@@ -125,7 +125,7 @@ async def test_an_able_agent_gets_all_parts(players: Players, model: Making) -> 
     players.add("able", capabilities=ALL)
     sound = BinaryContent(b"wav", media_type="audio/wav")
     note = BinaryContent(b"# Hi", media_type="text/markdown", identifier="note")
-    paper = BinaryContent(b"%PDF", media_type="application/pdf", identifier="paper")
+    paper = BinaryContent(b"%PDF\xff", media_type="application/pdf", identifier="paper")
     link = AudioUrl("https://a.example/song.mp3")
     await Agent(model("able")).run(["echo a", PICTURE, sound, note, paper, link])
     [[text, *blocks]] = prompts(players)
@@ -139,7 +139,7 @@ async def test_an_able_agent_gets_all_parts(players: Players, model: Making) -> 
         },
         {
             "type": "resource",
-            "resource": {"uri": "attachment:///paper", "mimeType": "application/pdf", "blob": "JVBERg=="},
+            "resource": {"uri": "attachment:///paper", "mimeType": "application/pdf", "blob": "JVBERv8="},
         },
         {"type": "resource_link", "uri": "https://a.example/song.mp3", "name": "song.mp3"},
     ]
@@ -155,7 +155,7 @@ async def test_parts_that_an_agent_cannot_take_are_dropped_in_the_words_of_ask(
 
 
 async def test_a_file_that_another_provider_keeps_is_refused(players: Players, model: Making) -> None:
-    with pytest.raises(UserError, match="openai keeps it"):
+    with pytest.raises(UserError, match="openai stores it"):
         await Agent(model()).run(["echo a", UploadedFile("file-1", "openai")])
     assert not players._record.exists()
 

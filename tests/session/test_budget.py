@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from serai.session.budget import Price, cost_of, most_input_tokens, settled_cost, worst_cost
+from serai.session.budget import MicrocentPrice, cost_of, most_input_tokens, settled_cost, worst_cost
 from serai.session.messages import (
     DurableContentPart,
     LlmRequest,
@@ -20,7 +20,7 @@ from serai.session.messages import (
 )
 from session.sessions import rows
 
-prices = st.builds(Price, st.integers(0, 10**11), st.integers(0, 10**11), st.none())
+prices = st.builds(MicrocentPrice, st.integers(0, 10**11), st.integers(0, 10**11), st.none())
 
 
 def request(*content: DurableContentPart, most: int = 100) -> LlmRequest:
@@ -28,12 +28,13 @@ def request(*content: DurableContentPart, most: int = 100) -> LlmRequest:
 
 
 def test_a_price_is_as_it_is_written() -> None:
-    assert Price.of_dollars(0.15, 0.6) == Price(15_000_000, 60_000_000)
-    assert cost_of(LlmUsage(input_tokens=1000, output_tokens=10), Price.of_dollars(0.15, 0.6)) == 15_600
+    price = MicrocentPrice.of_dollars(0.15, 0.6)
+    assert price == MicrocentPrice(15_000_000, 60_000_000)
+    assert cost_of(LlmUsage(input_tokens=1000, output_tokens=10), price) == 15_600
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), prices)
-def test_a_cost_is_the_exact_one_rounded_up(given: int, said: int, price: Price) -> None:
+def test_a_cost_is_the_exact_one_rounded_up(given: int, said: int, price: MicrocentPrice) -> None:
     exact = Fraction(given * price.input + said * price.output, 10**6)
     cost = cost_of(LlmUsage(input_tokens=given, output_tokens=said), price)
     assert exact <= cost < exact + 1
@@ -41,8 +42,8 @@ def test_a_cost_is_the_exact_one_rounded_up(given: int, said: int, price: Price)
 
 def test_input_that_the_server_still_had_costs_what_its_price_says() -> None:
     usage = LlmUsage(input_tokens=1000, cache_read_tokens=400)
-    assert cost_of(usage, Price(10**6, 0, cache_read=10**5)) == 600 + 40
-    assert cost_of(usage, Price(10**6, 0)) == 1000
+    assert cost_of(usage, MicrocentPrice(10**6, 0, cache_read=10**5)) == 600 + 40
+    assert cost_of(usage, MicrocentPrice(10**6, 0)) == 1000
 
 
 @given(st.text(max_size=200), st.integers(1, 10**5), st.data())
@@ -85,6 +86,6 @@ def test_the_system_prompt_and_the_tools_count() -> None:
 
 
 def test_a_server_that_does_not_say_what_it_took_has_taken_all() -> None:
-    price = Price(10**6, 10**6)
+    price = MicrocentPrice(10**6, 10**6)
     assert settled_cost(LlmUsage(), price, 500) == 500
     assert settled_cost(LlmUsage(input_tokens=3), price, 500) == 3

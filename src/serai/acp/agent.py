@@ -1,6 +1,6 @@
-"""An agent that runs: one process, one conversation, many sessions.
+"""A running agent: one process, one conversation, many sessions.
 
-What the agent does not offer is refused before anything is sent (`CapabilityNotSupportedError`).
+A request that the agent does not offer is refused before anything is sent (`CapabilityNotSupportedError`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any, Self, Unpack, cast
 
 from serai import errors
-from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
 from serai.acp.client_side import PermissionRequest
-from serai.acp.process.connection import AgentOptions, Connection, Launch
-from serai.acp.process.peer import Listener
+from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.acp.shapes import line_of, mask_json, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.jsonrpc import Notification, Request
-from serai.machine.processes.child import Exit, to_its_end
+from serai.machine.processes.child import to_its_end
 from serai.machine.processes.processes import Processes
 from serai.version import __version__
 
@@ -37,12 +36,12 @@ _OPENING = {
     OpenWay.RESUMED: ("resume", "sessionCapabilities.resume"),
     OpenWay.FORKED: ("fork", "sessionCapabilities.fork"),
 }
-"""How a session is opened in each way, and what the agent has to offer for that."""
+"""The method that opens a session in each way, and the capability that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session that the agent has kept."""
+    """A session that the agent keeps."""
 
     id: str
     cwd: str | None = None
@@ -53,42 +52,34 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Some of the sessions that the agent has kept."""
+    """One page of the sessions that the agent keeps."""
 
     sessions: tuple[SessionInfo, ...]
     next_cursor: str | None = None
-    """What to ask the next page with; `None` when this is the last."""
+    """The cursor of the next page; `None` when this is the last."""
 
 
-class Agent:
+class Agent(AgentConnection):
     """A running agent. `start` makes it. All of it belongs to one event loop."""
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
-        self.launch = launch
-        self.handshake = Handshake.of(None)
-        """What it answered to `initialize`."""
+        super().__init__(launch, options)
+        self.handshake = Handshake.read(None)
+        """The agent's answer to `initialize`."""
         self.mask, self.warn = options["mask"], options["warn"]
+        self.start_patience = _limit(options.get("start_timeout", INITIALIZE_TIMEOUT))
         self.patience = _limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT))
-        """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
+        """Longest silence during a prompt, in seconds; `None`: no limit."""
         self.cancel_patience = options.get("cancel_timeout", CANCEL_TIMEOUT)
-        """How long it may take to stop, in seconds."""
-        self._options = options
-        self._client = options["client"]
-        self.connection = Connection(
-            launch,
-            Listener(updated=self._updated, asked=self._asked, notified=self._notified),
-            options,
-            excused=lambda: self.requests.is_waited_for,
-            over=self._over,
-        )
-        self.requests = AgentRequests(
-            self.connection.peer, self._client, self.permit, self.connection.heard, self.session_of
-        )
+        """Longest time from a cancel to the end of the prompt, in seconds."""
+        self.client = options["client"]
+        """Answers the agent's requests."""
+        self.requests = AgentRequests(self)
         self.open_sessions: dict[str, AcpSession] = {}
-        """The sessions that are open, by their ids."""
+        """The open sessions, by their ids."""
         self._openings = 0
         self._early: list[tuple[str, Update, int]] = []
-        """While sessions are opened, what is told of unknown ones: many agents tell before they answer."""
+        """Updates of unknown sessions while sessions are opened: many agents send some before they answer."""
         self._warned_directories = False
 
     @classmethod
@@ -96,16 +87,16 @@ class Agent:
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
         Args:
-            launch: How it is started.
-            processes: Where the host's processes are started and written down.
-            **options: The rest: see `AgentOptions`.
+            launch: How to start it.
+            processes: Starts and records the host's processes.
+            **options: See `AgentOptions`.
 
         Raises:
             AgentNotInstalled: The program is not there.
             AgentNotStarted: It is, but does not start.
             AgentInitTimedOut: It did not answer in time.
             VersionMismatch: It speaks another version of ACP.
-            AuthRequired: It wants a person to sign in before anything else.
+            AuthRequired: A person has to sign in first.
             AgentInitFailed: It ended, or answered with an error.
         """
         agent = cls(launch, options)
@@ -114,39 +105,17 @@ class Agent:
 
     async def run(self, processes: Processes) -> None:
         """Start the process and initialise the agent, as `start` does."""
-        await self.connection.open(processes)
+        await self.start_process(processes)
         try:
-            await self._initialize(_limit(self._options.get("start_timeout", INITIALIZE_TIMEOUT)))
+            await self._initialize(self.start_patience)
         except BaseException:
             await self.close()
             raise
 
-    # -- what it is ----------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self.launch.name
-
     @property
     def capabilities(self) -> AgentCapabilities:
-        """What it can do."""
+        """The capabilities in the agent's handshake."""
         return self.handshake.capabilities
-
-    @property
-    def is_running(self) -> bool:
-        """Whether anything can be asked of it."""
-        return self.connection.is_running
-
-    @property
-    def exit(self) -> Exit | None:
-        """How its process ended; `None` while it runs."""
-        return self.connection.exit
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines of its log, redacted."""
-        return str(self.connection.tail)
 
     # -- its sessions --------------------------------------------------------------------------------------
 
@@ -155,18 +124,18 @@ class Agent:
         cwd: Path,
         way: OpenWay = OpenWay.NEW,
         session_id: str | None = None,
-        **how: Unpack[SessionOpening],
+        **opening: Unpack[SessionOpening],
     ) -> AcpSession:
-        """Open a session. Cancelling it stops the waiting; the agent may make a new session all the same.
+        """Open a session. Cancelling it stops the waiting; the agent may still open the session.
 
-        What is told of an earlier session before the answer, and at once after it, is its history
-        (`AcpSession.replayed`): agents answer a load too early, and some tell it after a resume or a fork.
+        Updates of an earlier session before the answer, and right after it, are its history
+        (`AcpSession.replayed`): agents answer a load too early, and some send it after a resume or a fork.
 
         Args:
-            cwd: Where it works.
-            way: Whether it is a new one, or an earlier one loaded, resumed or forked.
-            session_id: The earlier one.
-            **how: MCP servers, further folders, `_meta`.
+            cwd: The session's working directory.
+            way: New, or an earlier session loaded, resumed or forked.
+            session_id: The id of the earlier session.
+            **opening: MCP servers, further folders, `_meta`.
 
         Raises:
             CapabilityNotSupportedError: The agent does not offer that way, or cannot reach one of the servers
@@ -179,23 +148,22 @@ class Agent:
         """
         method, capability = _OPENING[way]
         if way.knows_past:
-            self.need(getattr(self.capabilities, f"{method}_session"), capability)
-        params = self._opening(cwd, how, session_id if way.knows_past else None)
+            self.need(capability)
+        params = self._opening(cwd, opening, session_id if way.knows_past else None)
         session: AcpSession | None = None
         if way in (OpenWay.LOADED, OpenWay.RESUMED) and session_id is not None:
             if session_id in self.open_sessions:
                 raise errors.SessionLoadFailed(f"the session {session_id} is open already", agent=self.name)
             session = self._register(session_id, cwd, replaying=True)
 
-        def then(result: Any, error: Any) -> None:
+        def then(result: Any) -> None:
             nonlocal session
-            if error is None:
-                session = session or self._made(method, cwd, result, replaying=way.knows_past)
-                session.opened(result, settles=way.knows_past)
+            session = session or self._made(method, cwd, result, replaying=way.knows_past)
+            session.opened(result, settles=way.knows_past)
 
         self._openings += 1
         try:
-            await self.connection.call(f"session/{method}", params, then=then, limit=self.patience)
+            await self.call(f"session/{method}", params, then=then, limit=self.patience)
             opened = cast("AcpSession", session)
             if way.knows_past:
                 await opened.settle()
@@ -210,27 +178,27 @@ class Agent:
         return opened
 
     async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
-        """Some of the sessions that the agent has kept. Cancelling it stops the waiting.
+        """Return one page of the sessions that the agent keeps. Cancelling it stops the waiting.
 
         Args:
-            cwd: Only those of this folder.
-            cursor: Where to go on: the `next_cursor` of the page before.
+            cwd: Only sessions of this folder.
+            cursor: The `next_cursor` of the page before.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        self.need("sessionCapabilities.list")
         where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
-        told = {name: value for name, value in params.items() if value is not None}
-        return _page(await self.request("session/list", told))
+        sent = {name: value for name, value in params.items() if value is not None}
+        return _page(await self.request("session/list", sent))
 
     async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
-        """All sessions that the agent has kept, page after page. As `list_sessions`."""
+        """Yield all sessions that the agent keeps, page after page. As `list_sessions`."""
         cursor: str | None = None
         seen: set[str | None] = set()
-        while cursor not in seen:  # an agent that leads in circles has no more
+        while cursor not in seen:  # a cursor that repeats is the end
             seen.add(cursor)
             page = await self.list_sessions(cwd, cursor)
             for session in page.sessions:
@@ -238,26 +206,26 @@ class Agent:
             cursor = page.next_cursor
 
     async def delete_session(self, session_id: str) -> None:
-        """Have the agent delete a session that it has kept. Cancelling it stops the waiting.
+        """Have the agent delete a session that it keeps. Cancelling it stops the waiting.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.handshake.delete_session, "sessionCapabilities.delete")
+        self.need("sessionCapabilities.delete")
         await self.request("session/delete", {"sessionId": session_id})
 
     # -- the agent itself ----------------------------------------------------------------------------------
 
     async def authenticate(self, method_id: str) -> None:
-        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it.
+        """Sign in by one of the `handshake.auth_methods`. A person may take any time over it.
 
         Cancelling it stops the waiting.
 
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        await self.connection.call("authenticate", {"methodId": method_id})
+        await self.call("authenticate", {"methodId": method_id})
 
     async def logout(self) -> None:
         """Sign out. Cancelling it stops the waiting.
@@ -266,46 +234,45 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `auth.logout`.
             AgentError: The agent refused, or is gone.
         """
-        self.need(self.handshake.logout, "auth.logout")
+        self.need("auth.logout")
         await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Ask for something, also what ACP does not have, such as `_vendor/thing`.
+        """Send any request, also one that ACP does not have, such as `_vendor/thing`.
 
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        return await self.connection.call(method, params, limit=self.patience)
+        return await self.call(method, params, limit=self.patience)
 
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
         Turns that run fail. When this is cancelled, it waits all the same until nothing of it is left.
         """
-        closing = self.connection.close()
+        closing = self.end_process()
         self._end_sessions()
         await to_its_end(asyncio.gather(closing, self.requests.close()))
 
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _initialize(self, limit: float | None) -> None:
-        connection = self.connection
         params = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": self.requests.capabilities.to_wire(),
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
-            told = await connection.call("initialize", params, limit=limit)
+            answer = await self.call("initialize", params, limit=limit)
         except errors.AgentInactive as error:
             tail = {"stderrTail": self.stderr_tail}
             late = errors.AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
-            raise connection.failures.of_log(self.stderr_tail) or late from None
+            raise self.failures.error_in_log(self.stderr_tail) or late from None
         except errors.AgentClosed as error:
             failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
-            raise connection.failures.of_log(self.stderr_tail) or failed from None
-        self.handshake = Handshake.of(mask_json(told, self.mask))
-        connection.failures.methods = self.handshake.auth_methods
+            raise self.failures.error_in_log(self.stderr_tail) or failed from None
+        self.handshake = Handshake.read(mask_json(answer, self.mask))
+        self.failures.methods = self.handshake.auth_methods
         version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
             raise errors.VersionMismatch(
@@ -315,13 +282,13 @@ class Agent:
                 agent_version=version,
             )
 
-    def _opening(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
-        """What the requests that open sessions have in common. When it cannot be made, nothing is sent."""
+    def _opening(self, cwd: Path, opening: SessionOpening, session_id: str | None) -> dict[str, Any]:
+        """Return the parameters of a request that opens a session."""
         root = cwd.absolute()
         params: dict[str, Any] = {} if session_id is None else {"sessionId": session_id}
         params["cwd"] = str(root)
-        params["mcpServers"] = write_servers(how.get("mcp_servers", ()), self.capabilities, self.name)
-        directories = [str(root / directory) for directory in how.get("additional_directories", ())]
+        params["mcpServers"] = write_servers(opening.get("mcp_servers", ()), self.capabilities, self.name)
+        directories = [str(root / directory) for directory in opening.get("additional_directories", ())]
         if directories and self.capabilities.additional_directories:
             params["additionalDirectories"] = directories
         elif directories and not self._warned_directories:
@@ -330,49 +297,72 @@ class Agent:
                 f'Agent "{self.name}" does not advertise additionalDirectories capability — '
                 f"ignoring {len(directories)} {'entry' if len(directories) == 1 else 'entries'}."
             )
-        if meta := how.get("meta"):
+        if meta := opening.get("meta"):
             params["_meta"] = dict(meta)
         return params
 
     def _made(self, method: str, cwd: Path, result: Any, *, replaying: bool) -> AcpSession:
-        """The session that an answer tells of."""
-        told = text_of(object_of(result).get("sessionId"))
-        if told is None or told in self.open_sessions:
-            problem = "no session id" if told is None else f"the open session {told}"
+        """Register the session whose id an answer has."""
+        sent = text_of(object_of(result).get("sessionId"))
+        if sent is None or sent in self.open_sessions:
+            problem = "no session id" if sent is None else f"the open session {sent}"
             what = f"the agent {self.name!r} answered session/{method} with {problem}"
             raise errors.SessionCreateFailed(what, agent=self.name)
-        return self._register(told, cwd, replaying=replaying)
+        return self._register(sent, cwd, replaying=replaying)
 
     def _register(self, session_id: str, cwd: Path, *, replaying: bool) -> AcpSession:
         session = AcpSession(self, session_id, cwd, replaying=replaying)
         self.open_sessions[session_id] = session
-        for told, update, size in self._early:
-            if told == session_id:
+        for sent, update, size in self._early:
+            if sent == session_id:
                 session.receive(update, size)
         return session
 
     def forget(self, session: AcpSession) -> None:
-        """A session is followed no longer. It calls this itself."""
+        """Follow a session no longer. The session itself calls this."""
         if self.open_sessions.get(session.id) is session:
             del self.open_sessions[session.id]
-            self.connection.fill(session.id, full=False)
+            self.fill(session.id, full=False)
 
-    def _updated(self, session_id: str, update: Update, size: int) -> None:
+    # -- messages of the agent -----------------------------------------------------------------------------
+
+    def updated(self, session_id: str, update: Update, size: int) -> None:
+        """Give an update to its session. While a session is opened, keep those of unknown ones."""
         if (session := self.open_sessions.get(session_id)) is not None:
             session.receive(update, size)
             return
-        self.connection.heard()
+        self.heard()
         if self._openings:
             self._early.append((session_id, update, size))
 
-    def _asked(self, request: Request) -> None:
-        self.connection.heard()
+    def asked(self, request: Request) -> None:
+        """Answer a request of the agent."""
+        self.heard()
         self.requests.serve(request)
 
-    def session_of(self, session_id: str | None) -> AcpSession | None:
-        """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
+    def notified(self, message: Notification) -> None:
+        """Withdraw a request of the agent, or note that a person has answered elsewhere."""
+        params = object_of(message.params)
+        if message.method == "$/cancel_request":
+            self.requests.withdraw(params.get("requestId"))
+        elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
+            self.client.elicitation_completed(params["elicitationId"])
 
-        Then it is the only session, or the only one with a prompt under way.
+    def over(self) -> None:
+        """End the sessions: the agent is gone."""
+        self.requests.stop()
+        self._end_sessions()
+
+    @property
+    def is_excused(self) -> bool:
+        """True while the agent waits for an answer."""
+        return self.requests.is_waited_for
+
+    def session_of(self, session_id: str | None) -> AcpSession | None:
+        """Return the open session of an id, else the one that is likely meant.
+
+        A subagent has an id of its own and does not say whose it is. Then the only session is meant, or
+        the only one with a prompt under way.
         """
         opened = list(self.open_sessions.values())
         named = [session for session in opened if session.id == session_id]
@@ -380,29 +370,18 @@ class Agent:
         return likely[0] if len(likely) == 1 else None
 
     async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer what the agent asks permission for. The client is asked, unless this is overridden."""
-        return await self._client.request_permission(request)
-
-    def _notified(self, message: Notification) -> None:
-        params = object_of(message.params)
-        if message.method == "$/cancel_request":
-            self.requests.withdraw(params.get("requestId"))
-        elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
-            self._client.elicitation_completed(params["elicitationId"])
-
-    def _over(self) -> None:
-        self.requests.stop()
-        self._end_sessions()
+        """Answer a request for permission. Unless this is overridden, the client is asked."""
+        return await self.client.request_permission(request)
 
     def _end_sessions(self) -> None:
-        """The agent is gone: turns that run fail with the reason."""
+        """End all sessions because the agent is gone: running turns fail with the reason."""
         sessions, self.open_sessions = self.open_sessions, {}
         for session in sessions.values():
-            session.end(self.connection.reason)
+            session.end(self.reason)
 
-    def need(self, offered: bool, capability: str) -> None:
-        """Raise `CapabilityNotSupportedError` for what the agent does not offer."""
-        if not offered:
+    def need(self, capability: str) -> None:
+        """Raise `CapabilityNotSupportedError` unless the agent offers this, such as `loadSession`."""
+        if not is_offered(self.handshake.raw, capability):
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 
 
@@ -410,9 +389,9 @@ def _limit(seconds: float | None) -> float | None:
     return seconds if seconds is not None and seconds > 0 else None
 
 
-def _page(told: Any) -> SessionPage:
-    """The page in an answer. What is no session is left out."""
-    reply = object_of(told)
+def _page(sent: Any) -> SessionPage:
+    """Read a page of sessions. Entries that are no sessions are left out."""
+    reply = object_of(sent)
     sessions = tuple(
         SessionInfo(
             session_id,

@@ -1,7 +1,7 @@
-"""What an agent says of itself when it is initialised, and what that means.
+"""The agent's answer to `initialize`: its capabilities, its name, its ways to sign in.
 
-Agents say it in many ways: `"fork": {}` means that they can fork, so does `true`, and a field that is not
-there means that they cannot. `AgentCapabilities` is the same in all cases: ten fields that are true or false.
+Agents declare capabilities in many ways: `"fork": {}` means that they can fork, so does `true`, and a missing
+field means that they cannot. `AgentCapabilities` is the same in all cases: ten fields, true or false.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from serai.acp.shapes import list_of, object_of, text_of, texts_of
 
 
 class McpCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the agent can reach MCP servers."""
+    """The ways in which the agent can reach MCP servers."""
 
     stdio: bool = True
-    """Always: every ACP agent must."""
+    """Always true: ACP demands it of every agent."""
     http: bool = False
     sse: bool = False
 
 
 class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a prompt may hold."""
+    """The content that a prompt may hold."""
 
     text: bool = True
-    """Always: text, and links to resources, are what every agent takes."""
+    """Always true: every agent takes text and links to resources."""
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
 
 
 class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an agent can do, as its handshake says."""
+    """The capabilities of an agent, from its handshake."""
 
     load_session: bool = False
     fork_session: bool = False
@@ -47,36 +47,26 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     prompt: PromptCapabilities = PromptCapabilities()
 
     @classmethod
-    def of(cls, initialize_result: Any) -> AgentCapabilities:
-        """What the result of `initialize` says. It takes any value: what has the wrong shape says nothing."""
+    def read(cls, initialize_result: Any) -> AgentCapabilities:
+        """Read the result of `initialize`. Values of the wrong shape count as missing."""
 
-        def offers(*path: str) -> bool:
-            return _is_offered(initialize_result, "agentCapabilities", *path)
+        def offers(path: str) -> bool:
+            return is_offered(initialize_result, path)
 
-        session, mcp, prompt = "sessionCapabilities", "mcpCapabilities", "promptCapabilities"
         return cls(
             load_session=offers("loadSession"),
-            fork_session=offers(session, "fork"),
-            resume_session=offers(session, "resume"),
-            close_session=offers(session, "close"),
-            list_sessions=offers(session, "list"),
-            additional_directories=offers(session, "additionalDirectories"),
-            mcp=McpCapabilities(http=offers(mcp, "http"), sse=offers(mcp, "sse")),
+            fork_session=offers("sessionCapabilities.fork"),
+            resume_session=offers("sessionCapabilities.resume"),
+            close_session=offers("sessionCapabilities.close"),
+            list_sessions=offers("sessionCapabilities.list"),
+            additional_directories=offers("sessionCapabilities.additionalDirectories"),
+            mcp=McpCapabilities(http=offers("mcpCapabilities.http"), sse=offers("mcpCapabilities.sse")),
             prompt=PromptCapabilities(
-                image=offers(prompt, "image"),
-                audio=offers(prompt, "audio"),
-                embedded_context=offers(prompt, "embeddedContext"),
+                image=offers("promptCapabilities.image"),
+                audio=offers("promptCapabilities.audio"),
+                embedded_context=offers("promptCapabilities.embeddedContext"),
             ),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class AgentInfo:
-    """Who the agent is, in its own words."""
-
-    name: str | None = None
-    title: str | None = None
-    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +82,11 @@ class AuthMethod:
     arguments: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     command: tuple[str, ...] = ()
-    """A whole command of its own, which some agents tell in `_meta`."""
+    """A whole command, which some agents send in `_meta`."""
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def login_command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """What to run in a terminal to sign in, of an agent with this command; empty without a terminal."""
+        """Return the command that signs in to the agent that `argv` starts; empty without a terminal."""
         if self.command:
             return self.command
         return (*argv, *self.arguments) if self.type == "terminal" else ()
@@ -104,44 +94,35 @@ class AuthMethod:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """What the agent answered to `initialize`."""
+    """The agent's answer to `initialize`."""
 
     capabilities: AgentCapabilities
     protocol_version: Any
-    """As the agent told it; `None` when it did not."""
-    agent_info: AgentInfo
+    """As the agent sent it; `None` when it did not."""
+    agent_info: Mapping[str, str | None]
+    """The agent's own `name`, `title` and `version`."""
     auth_methods: tuple[AuthMethod, ...]
     raw: Mapping[str, Any]
-    """All of it, with what the ten fields do not cover."""
+    """The whole answer, with what the ten fields do not cover."""
 
     @classmethod
-    def of(cls, initialize_result: Any) -> Handshake:
-        """What the result of `initialize` says. It takes any value, as `AgentCapabilities.of` does."""
+    def read(cls, initialize_result: Any) -> Handshake:
+        """Read the result of `initialize`, as `AgentCapabilities.read` does."""
         raw = object_of(initialize_result)
         info = object_of(raw.get("agentInfo"))
         return cls(
-            capabilities=AgentCapabilities.of(raw),
+            capabilities=AgentCapabilities.read(raw),
             protocol_version=raw.get("protocolVersion"),
-            agent_info=AgentInfo(*(text_of(info.get(name)) for name in ("name", "title", "version"))),
+            agent_info={name: text_of(info.get(name)) for name in ("name", "title", "version")},
             auth_methods=tuple(
                 _auth_method(each) for each in list_of(raw.get("authMethods")) if object_of(each).get("id")
             ),
             raw=raw,
         )
 
-    @property
-    def delete_session(self) -> bool:
-        """Whether the agent can delete sessions."""
-        return _is_offered(self.raw, "agentCapabilities", "sessionCapabilities", "delete")
 
-    @property
-    def logout(self) -> bool:
-        """Whether the agent can be signed out of."""
-        return _is_offered(self.raw, "agentCapabilities", "auth", "logout")
-
-
-def _auth_method(told: Any) -> AuthMethod:
-    raw = object_of(told)
+def _auth_method(sent: Any) -> AuthMethod:
+    raw = object_of(sent)
     own = object_of(object_of(raw.get("_meta")).get("terminal-auth"))
     command = text_of(own.get("command"))
     return AuthMethod(
@@ -157,8 +138,12 @@ def _auth_method(told: Any) -> AuthMethod:
     )
 
 
-def _is_offered(value: Any, *path: str) -> bool:
-    """Whether the marker there says yes: `{}` does; nothing, `null`, `false`, 0 and the empty text do not."""
-    for name in path:
+def is_offered(initialize_result: Any, path: str) -> bool:
+    """Tell whether a capability is offered, such as `sessionCapabilities.list`.
+
+    `{}` says yes; nothing, `null`, `false`, 0 and the empty text say no.
+    """
+    value = object_of(initialize_result).get("agentCapabilities")
+    for name in path.split("."):
         value = object_of(value).get(name)
     return value not in (None, False, 0, "")

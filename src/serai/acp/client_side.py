@@ -1,7 +1,7 @@
-"""What an agent may ask of the one who drives it.
+"""The requests of an agent to its client.
 
-A client says in its `capabilities` what it truly has, and the agent is told exactly that. Whatever an agent
-asks beyond it is answered with `-32601` before the client hears of it.
+A client declares its `capabilities`, and the agent is sent exactly those. Requests beyond them are answered
+with `-32601`, and the client does not see them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from msgspec import Struct
 
 from serai.acp.shapes import objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
-from serai.errors import ProtocolError
-from serai.jsonrpc.messages import METHOD_NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """What the client has. An agent that is not told of it does without, or uses its own."""
+    """The capabilities of the client. Where one is missing, an agent does without or uses its own."""
 
     read_text_file: bool = False
     write_text_file: bool = False
@@ -30,12 +28,12 @@ class ClientCapabilities:
     elicitation_form: bool = False
     elicitation_url: bool = False
     boolean_options: bool = False
-    """Config options that are yes or no, beside those with a list of values."""
+    """Config options that are true or false, beside those with a list of values."""
     terminal_auth: bool = False
     """A terminal in which a person can sign in."""
 
     def to_wire(self) -> dict[str, Any]:
-        """As `clientCapabilities`."""
+        """Return them as ACP's `clientCapabilities`."""
         wire: dict[str, Any] = {
             "fs": {"readTextFile": self.read_text_file, "writeTextFile": self.write_text_file},
             "terminal": self.terminal,
@@ -50,7 +48,7 @@ class ClientCapabilities:
         return wire
 
 
-# -- what is asked -----------------------------------------------------------------------------------------
+# -- the requests -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +67,34 @@ class PermissionRequest:
 
     session_id: str
     tool_call: ToolCallUpdate
-    """The call. It may be the first that is heard of it."""
+    """The call. It may not have been announced before."""
     options: tuple[PermissionOption, ...]
     raw: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, params: dict[str, Any]) -> PermissionRequest:
+    def read(cls, params: dict[str, Any]) -> PermissionRequest:
         """Read the parameters of `session/request_permission`.
 
         An option without an id is left out, and so are options of several kinds that share an id: nobody
         knows what the agent would understand.
 
         Raises:
-            ValidationError: They are not such.
+            ValidationError: They have the wrong shape.
         """
-        told = msgspec.convert(params, _PermissionParams)
-        call = read_update({**told.tool_call, "sessionUpdate": "tool_call_update"})
+        sent = msgspec.convert(params, _PermissionParams)
+        call = read_update({**sent.tool_call, "sessionUpdate": "tool_call_update"})
         if not isinstance(call, ToolCallUpdate):
             raise msgspec.ValidationError("Expected a tool call with a `toolCallId` - at `$.toolCall`")
         options = tuple(
             PermissionOption(name, text_of(each.get("name")) or name, text_of(each.get("kind")) or "")
-            for each in objects_of(told.options)
+            for each in objects_of(sent.options)
             if (name := text_of(each.get("optionId"))) is not None
         )
         kinds = defaultdict[str, set[str]](set)
         for option in options:
             kinds[option.id].add(option.kind)
         clear = tuple(option for option in options if len(kinds[option.id]) == 1)
-        return cls(told.session_id, call, clear, params)
+        return cls(sent.session_id, call, clear, params)
 
 
 class _PermissionParams(Struct, rename="camel"):
@@ -106,7 +104,7 @@ class _PermissionParams(Struct, rename="camel"):
 
 
 class ReadTextFile(Struct, frozen=True, rename="camel"):
-    """The agent wants the text of a file; of its lines from `line` (the first is 1), at most `limit`."""
+    """The agent asks for the text of a file: at most `limit` lines, from `line` on (the first is 1)."""
 
     session_id: str
     path: str
@@ -115,7 +113,7 @@ class ReadTextFile(Struct, frozen=True, rename="camel"):
 
 
 class WriteTextFile(Struct, frozen=True, rename="camel"):
-    """The agent wants a file to have this text."""
+    """The agent asks to write this text to a file."""
 
     session_id: str
     path: str
@@ -128,7 +126,7 @@ class _Variable(Struct):
 
 
 class CreateTerminal(Struct, frozen=True, rename="camel"):
-    """The agent wants a command to run in a terminal."""
+    """The agent asks to run a command in a terminal."""
 
     session_id: str
     command: str
@@ -139,26 +137,26 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables that it wants to have set."""
+        """The environment variables to set."""
         return {each.name: each.value for each in self.env or ()}
 
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):
-    """The agent wants something of a terminal that it has."""
+    """The agent asks something about one of its terminals."""
 
     session_id: str
     terminal_id: str
 
 
 class TerminalExit(Struct, frozen=True, rename="camel"):
-    """How a terminal's command ended: with a code, or by a signal such as `SIGTERM`."""
+    """The end of a terminal's command: a code, or a signal such as `SIGTERM`."""
 
     exit_code: int | None = None
     signal: str | None = None
 
 
 class TerminalOutput(Struct, frozen=True, rename="camel"):
-    """What a terminal's command has written; its end, when it was too much."""
+    """The output of a terminal's command, or only its end when it is too long."""
 
     output: str
     truncated: bool = False
@@ -166,7 +164,7 @@ class TerminalOutput(Struct, frozen=True, rename="camel"):
 
 
 class Elicitation(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The agent asks the person something: with a form, or by sending them to an address."""
+    """The agent asks the person a question: by a form, or by sending them to an address."""
 
     message: str
     mode: str = "form"
@@ -181,69 +179,64 @@ class Elicitation(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ElicitationAnswer(Struct, frozen=True, omit_defaults=True):
-    """What the person said: `accept`, with the form's values; `decline`; or `cancel`."""
+    """The person's answer: `accept` with the form's values, `decline` or `cancel`."""
 
     action: str
     content: dict[str, Any] | None = None
 
 
-# -- who is asked ------------------------------------------------------------------------------------------
+# -- the client --------------------------------------------------------------------------------------------
 
 
 class ClientSide:
-    """Who answers an agent. This one has nothing and refuses everything: override what you have.
+    """Answers the requests of an agent. This one has no capabilities: override the methods that you have.
 
-    One may answer several agents, and many requests at a time. The first step of a request runs after the
-    updates that came before it have been delivered, and before those that came after it. Raise
+    One client may answer several agents, and many requests at a time. The first step of a request runs after
+    the updates that came before it have been delivered, and before those that came after it. Raise
     `ProtocolError` to refuse with a number of your own, such as -32002 for a file that is not there. A
-    request whose answer nobody wants any more is cancelled.
+    request whose answer is no longer wanted is cancelled.
     """
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What there is. It is read once, when an agent is started."""
+        """The capabilities of this client. They are read once, when an agent is started."""
         return ClientCapabilities()
 
     async def request_permission(self, request: PermissionRequest, /) -> str | None:  # noqa: ARG002 - nobody may
-        """The id of the option that was chosen; `None` to cancel. An id that was not offered cancels too."""
+        """Return the id of the chosen option; `None` to cancel. An id that was not offered cancels too."""
         return None
 
     async def read_text_file(self, request: ReadTextFile, /) -> str:
-        """The text of a file."""
-        raise _refusal("fs/read_text_file", request)
+        """Return the text of a file."""
+        raise NotImplementedError
 
     async def write_text_file(self, request: WriteTextFile, /) -> None:
         """Write a file."""
-        raise _refusal("fs/write_text_file", request)
+        raise NotImplementedError
 
     async def create_terminal(self, request: CreateTerminal, /) -> str:
         """Run a command, and return the id of its terminal without waiting for it."""
-        raise _refusal("terminal/create", request)
+        raise NotImplementedError
 
     async def terminal_output(self, request: TerminalRequest, /) -> TerminalOutput:
-        """What the command has written so far."""
-        raise _refusal("terminal/output", request)
+        """Return what the command has written so far."""
+        raise NotImplementedError
 
     async def wait_for_terminal_exit(self, request: TerminalRequest, /) -> TerminalExit:
         """Wait for the command's end."""
-        raise _refusal("terminal/wait_for_exit", request)
+        raise NotImplementedError
 
     async def kill_terminal(self, request: TerminalRequest, /) -> None:
         """End the command; the terminal stays."""
-        raise _refusal("terminal/kill", request)
+        raise NotImplementedError
 
     async def release_terminal(self, request: TerminalRequest, /) -> None:
-        """End the command if it runs, and forget the terminal."""
-        raise _refusal("terminal/release", request)
+        """End the command if it runs, and drop the terminal."""
+        raise NotImplementedError
 
     async def create_elicitation(self, request: Elicitation, /) -> ElicitationAnswer:
-        """Ask the person."""
-        raise _refusal("elicitation/create", request)
+        """Ask the person a question."""
+        raise NotImplementedError
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
-        """What the person was sent to an address for is done."""
-
-
-def _refusal(method: str, request: object) -> ProtocolError:
-    del request
-    return ProtocolError(f"this client does not have {method}", number=METHOD_NOT_FOUND)
+        """Note that the person has done what they were sent to an address for."""

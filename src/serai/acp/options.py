@@ -1,4 +1,4 @@
-"""A session's modes and options, as the agent tells them: model and effort are options."""
+"""A session's modes and options, as the agent sends them. Model and effort are options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from serai.acp.shapes import is_object, object_of, objects_of, text_of
 
 MODEL_OPTION = "serai.model"
-"""The id of the option that stands for `models`, which some agents offer in place of options."""
+"""Id of the option that stands for `models`, which some agents send instead of options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """The modes that a session has, and the one that it is in."""
+    """The modes of a session, and the current one."""
 
     current: str
     available: tuple[Mode, ...]
@@ -31,25 +31,25 @@ class Modes:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that an option can have."""
+    """A possible value of an option."""
 
     value: str
     name: str
     description: str | None = None
     group: str | None = None
-    """The name of the group that the agent shows it in."""
+    """The name of its group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption:
-    """Something that can be chosen for a session."""
+    """An option of a session, with its possible values."""
 
     id: str
     name: str
     type: str
     """`select`, `boolean`, or something newer."""
     value: Any
-    """What it is now: the value of a choice, or true or false."""
+    """The current value: that of a choice, or true or false."""
     description: str | None = None
     category: str | None = None
     """`model`, `mode`, `thought_level`, `model_config`, or the agent's own."""
@@ -57,36 +57,36 @@ class ConfigOption:
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     def at(self, value: Any) -> ConfigOption:
-        """The same option, with another value."""
+        """Return the same option with another value."""
         return replace(self, value=value, raw={**self.raw, "currentValue": value})
 
 
-def read_modes(told: Any) -> Modes | None:
-    """The modes in an answer, if it has any."""
-    if not is_object(told) or not isinstance(current := told.get("currentModeId"), str):
+def read_modes(sent: Any) -> Modes | None:
+    """Read the modes in an answer; `None` without any."""
+    if not is_object(sent) or not isinstance(current := sent.get("currentModeId"), str):
         return None
     modes = (
         Mode(each["id"], text_of(each.get("name")) or each["id"], text_of(each.get("description")))
-        for each in objects_of(told.get("availableModes"))
+        for each in objects_of(sent.get("availableModes"))
         if isinstance(each.get("id"), str)
     )
     return Modes(current, tuple(modes))
 
 
-def read_models(told: Any) -> ConfigOption | None:
-    """The `models` in an answer, as an option; `None` without any."""
+def read_models(sent: Any) -> ConfigOption | None:
+    """Read the `models` in an answer as an option; `None` without any."""
     models = [
         {"value": each.get("modelId"), "name": each.get("name"), "description": each.get("description")}
-        for each in objects_of(object_of(told).get("availableModels"))
+        for each in objects_of(object_of(sent).get("availableModels"))
     ]
     if not models:
         return None
     option = {"id": MODEL_OPTION, "name": "Model", "category": "model", "options": models}
-    return read_options([{**option, "currentValue": object_of(told).get("currentModelId")}])[0]
+    return read_options([{**option, "currentValue": object_of(sent).get("currentModelId")}])[0]
 
 
-def read_options(told: Any) -> tuple[ConfigOption, ...]:
-    """The options in an answer or an update. What is not one is left out."""
+def read_options(sent: Any) -> tuple[ConfigOption, ...]:
+    """Read the options in an answer or an update. Entries that are no options are left out."""
     return tuple(
         ConfigOption(
             id=each["id"],
@@ -98,13 +98,13 @@ def read_options(told: Any) -> tuple[ConfigOption, ...]:
             choices=tuple(_choices(objects_of(each.get("options")))),
             raw=each,
         )
-        for each in objects_of(told)
+        for each in objects_of(sent)
         if isinstance(each.get("id"), str)
     )
 
 
-def _choices(told: Iterable[Mapping[str, Any]], group: str | None = None) -> Iterable[Choice]:
-    for each in told:
+def _choices(sent: Iterable[Mapping[str, Any]], group: str | None = None) -> Iterable[Choice]:
+    for each in sent:
         if isinstance(value := each.get("value"), str):
             yield Choice(value, text_of(each.get("name")) or value, text_of(each.get("description")), group)
         elif "options" in each:

@@ -1,17 +1,15 @@
-"""The agent's requests: the table of what it may ask, and how each is answered, once and always."""
+"""The agent's requests: the table of all kinds, and their handling. Each is answered, exactly once."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from serai.acp import client_side
-from serai.acp.process.peer import AgentPeer
 from serai.acp.shapes import object_of, text_of
 from serai.errors import ProtocolError, SeraiError
 from serai.jsonrpc.messages import (
@@ -24,6 +22,7 @@ from serai.jsonrpc.messages import (
 )
 
 if TYPE_CHECKING:
+    from serai.acp.agent import Agent
     from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
@@ -35,47 +34,48 @@ GIVEN_UP: dict[str, Any] = {
     _PERMISSION: {"outcome": {"outcome": "cancelled"}},
     _ELICITATION: {"action": "cancel"},
 }
-"""What is answered for a person who is not asked any more."""
+"""Answers for a person who is not asked any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
-    """How one kind of request is served."""
+class Handler(NamedTuple):
+    """The handler of one kind of request."""
 
     method: str
     """The client's method that answers."""
-    read: Callable[[Any], Any]
-    """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
+    kind: type[Any]
+    """The type that the parameters are read into."""
     needs: str | None = None
-    """What the client has to have said that it has, with `{mode}` for that of a question."""
+    """The capability of the client that it needs, with `{mode}` for that of a question."""
     wrap: str | None = None
     """The name under which the result goes on the wire; by default it goes as it is."""
 
     def is_offered(self, capabilities: client_side.ClientCapabilities, params: Any) -> bool:
-        """Whether the client has said that it has this."""
+        """Tell whether the client has declared the capability."""
         mode = text_of(object_of(params).get("mode")) or "form"
         return self.needs is None or bool(getattr(capabilities, self.needs.format(mode=mode), False))
 
-
-def _handler(method: str, kind: Any, needs: str, wrap: str | None = None) -> Handler:
-    return Handler(method, lambda told: msgspec.convert(told, kind), needs, wrap)
+    def read(self, params: Any) -> Any:
+        """Read the parameters. Raises msgspec's `ValidationError`."""
+        if self.kind is client_side.PermissionRequest:
+            return client_side.PermissionRequest.read(params)
+        return msgspec.convert(params, self.kind)
 
 
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler("request_permission", client_side.PermissionRequest.of),
-    _ELICITATION: _handler("create_elicitation", client_side.Elicitation, "elicitation_{mode}"),
-    "fs/read_text_file": _handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
-    "fs/write_text_file": _handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
-    "terminal/create": _handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
-    "terminal/output": _handler("terminal_output", client_side.TerminalRequest, "terminal"),
-    "terminal/wait_for_exit": _handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
-    "terminal/kill": _handler("kill_terminal", client_side.TerminalRequest, "terminal"),
-    "terminal/release": _handler("release_terminal", client_side.TerminalRequest, "terminal"),
+    _PERMISSION: Handler("request_permission", client_side.PermissionRequest),
+    _ELICITATION: Handler("create_elicitation", client_side.Elicitation, "elicitation_{mode}"),
+    "fs/read_text_file": Handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
+    "fs/write_text_file": Handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
+    "terminal/create": Handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
+    "terminal/output": Handler("terminal_output", client_side.TerminalRequest, "terminal"),
+    "terminal/wait_for_exit": Handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
+    "terminal/kill": Handler("kill_terminal", client_side.TerminalRequest, "terminal"),
+    "terminal/release": Handler("release_terminal", client_side.TerminalRequest, "terminal"),
 }
 
 
 def _written(handler: Handler, asked: Any, result: Any) -> Any:
-    """What the client answered, as it goes on the wire."""
+    """Return the client's answer as it goes on the wire."""
     if isinstance(asked, client_side.PermissionRequest):
         if any(option.id == result for option in asked.options):
             return {"outcome": {"outcome": "selected", "optionId": result}}
@@ -89,127 +89,116 @@ def _written(handler: Handler, asked: Any, result: Any) -> Any:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A request of the agent, until whoever serves it is done."""
+    """A request of the agent that is being served."""
 
     id: RequestId
     method: str
     session: AcpSession | None
-    """The session that is meant; `None` where nobody knows."""
+    """The session that is meant; `None` when that is unknown."""
     task: asyncio.Task[None] | None = None
     is_answered: bool = False
 
 
 class AgentRequests:
-    """All requests of one agent that are under way."""
+    """The pending requests of one agent."""
 
-    def __init__(
-        self,
-        peer: AgentPeer,
-        client: client_side.ClientSide,
-        permit: Callable[[client_side.PermissionRequest], Awaitable[str | None]],
-        answered: Callable[[], None],
-        session_of: Callable[[str | None], AcpSession | None],
-    ) -> None:
-        self.capabilities = client.capabilities
-        """What the client has said that it has."""
-        self._peer = peer
-        self._client = client
-        self._permit = permit
-        self._answered = answered
-        self._session_of = session_of
+    def __init__(self, agent: Agent) -> None:
+        self.capabilities = agent.client.capabilities
+        """The capabilities that the client has declared."""
+        self._agent = agent
         self._pending: set[_Pending] = set()
         self._stopped = False
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the agent waits for an answer: of a person, perhaps, who takes their time."""
+        """True while the agent waits for an answer, perhaps of a person who takes their time."""
         return any(not each.is_answered for each in self._pending)
 
     def serve(self, request: Request) -> None:
-        """Take a request. It is answered now, or by a task of its own."""
+        """Answer a request, now or by a task of its own."""
         if self._stopped:
             return
         handler = HANDLERS.get(request.method)
         if handler is None or not handler.is_offered(self.capabilities, request.params):
             message = f"this client does not have {request.method}"
-            self._peer.refuse(request.id, METHOD_NOT_FOUND, message)
+            self._agent.refuse(request.id, METHOD_NOT_FOUND, message)
             return
         try:
             asked = handler.read(request.params)
         except msgspec.ValidationError as problem:
-            self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
+            self._agent.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        pending = _Pending(request.id, request.method, self._session_of(asked.session_id))
+        pending = _Pending(request.id, request.method, self._agent.session_of(asked.session_id))
         if self._is_given_up(pending):
-            self._peer.answer(request.id, GIVEN_UP[request.method])
+            self._agent.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
         pending.task.add_done_callback(lambda _: self._pending.discard(pending))
 
     def give_up(self) -> None:
-        """A prompt was cancelled: whoever was asked in its session need not answer, and the agent is told."""
+        """Cancel the questions to people in sessions whose prompt is cancelled, and tell the agent."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
             if self._take(pending):
-                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+                self._agent.answer(pending.id, GIVEN_UP[pending.method])
                 self._stop(pending)
 
     def withdraw(self, request_id: RequestId) -> None:
-        """The agent does not want the answer any more."""
+        """Stop a request that the agent has withdrawn."""
         for pending in [each for each in self._pending if each.id == request_id]:
             self._refuse(pending, REQUEST_CANCELLED, "the request was cancelled")
             self._stop(pending)
 
     def stop(self) -> None:
-        """The agent is gone: nobody wants answers any more, and nobody is asked."""
+        """Stop all requests because the agent is gone."""
         self._stopped = True
         for pending in self._pending:
             pending.is_answered = True
             self._stop(pending)
 
     async def close(self) -> None:
-        """Stop, and wait until whoever was asked has stopped too."""
+        """Stop all requests, and wait until their tasks have ended."""
         self.stop()
         tasks = [each.task for each in self._pending if each.task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            is_permission = pending.method == _PERMISSION
-            answer = self._permit if is_permission else getattr(self._client, handler.method)
+            agent, is_permission = self._agent, pending.method == _PERMISSION
+            answer = agent.permit if is_permission else getattr(agent.client, handler.method)
             result = _written(handler, asked, await answer(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
             self._refuse(pending, INTERNAL_ERROR, str(error))
         except asyncio.CancelledError:
-            # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
+            # Whoever stopped it has answered. Otherwise the client's own waiting was cancelled.
             if pending.method in GIVEN_UP and self._take(pending):
-                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+                self._agent.answer(pending.id, GIVEN_UP[pending.method])
             raise
         except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
             _log.exception("%s was not answered", pending.method)
         else:
             if self._take(pending):
-                self._peer.answer(pending.id, result)
+                self._agent.answer(pending.id, result)
         finally:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session whose prompt is cancelled."""
+        """Tell whether a request is a question to a person in a session whose prompt is cancelled."""
         turn = pending.session.turn if pending.session is not None else None
         return pending.method in GIVEN_UP and turn is not None and turn.cancelled
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):
-            self._peer.refuse(pending.id, code, message, data)
+            self._agent.refuse(pending.id, code, message, data)
 
     def _take(self, pending: _Pending) -> bool:
-        """Whether it is still to be answered. Whoever takes it does so."""
+        """Claim the right to answer a request. Returns false if it was answered before."""
         if pending.is_answered:
             return False
         pending.is_answered = True
-        self._answered()
+        self._agent.heard()
         return True
 
     def _stop(self, pending: _Pending) -> None:

@@ -15,7 +15,7 @@ from serai.errors import CapabilityNotSupportedError, Mismatch
 Word = Annotated[str, Meta(min_length=1)]
 
 
-class StdioServer(Struct, frozen=True, kw_only=True):
+class StdioServer(Struct, frozen=True, kw_only=True, tag_field="type", tag="stdio"):
     """A server that the agent starts and talks to over its standard input and output."""
 
     name: Word
@@ -24,7 +24,7 @@ class StdioServer(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
 
 
-class HttpServer(Struct, frozen=True, kw_only=True):
+class HttpServer(Struct, frozen=True, kw_only=True, tag_field="type", tag="http"):
     """A server that is reached over streamable HTTP."""
 
     name: Word
@@ -32,46 +32,37 @@ class HttpServer(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
 
 
-class SseServer(HttpServer, frozen=True, kw_only=True):
+class SseServer(HttpServer, frozen=True, kw_only=True, tag="sse"):
     """A server that is reached over HTTP with server-sent events, the older way."""
 
 
 McpServer: TypeAlias = StdioServer | HttpServer | SseServer
-
-_KINDS: dict[Any, type[McpServer]] = {
-    "stdio": StdioServer,
-    "http": HttpServer,
-    "streamable-http": HttpServer,
-    "streamable_http": HttpServer,
-    "streamableHttp": HttpServer,
-    "sse": SseServer,
-}
+_STREAMABLE = frozenset({"streamable-http", "streamable_http", "streamableHttp"})
+"""Other names of the type `http`."""
 
 
-def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") -> McpServer:
-    """A server as settings describe it: `name`, and `command`, `args`, `env` or `type`, `url`, `headers`.
+def read_server(described: McpServer | Mapping[str, Any], field: str = "mcpServers") -> McpServer:
+    """Read a server from settings: `name`, and `command`, `args`, `env` or `type`, `url`, `headers`.
 
     `env` and `headers` are objects, or lists of `name` and `value` as in ACP.
 
     Raises:
         Mismatch: Something is missing or has the wrong shape.
     """
-    if isinstance(told, StdioServer | HttpServer):
-        return told
-    if not is_object(told):
+    if isinstance(described, StdioServer | HttpServer):
+        return described
+    if not is_object(described):
         raise Mismatch("must be a server, or an object that describes one", field=field)
-    kind = told.get("type") or ("http" if "url" in told and "command" not in told else "stdio")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise Mismatch("must be 'stdio', 'http' or 'sse'", field=f"{field}.type")
+    kind = described.get("type") or ("http" if "url" in described and "command" not in described else "stdio")
     given = {
         name: {object_of(each).get("name"): object_of(each).get("value") for each in value}
         if name in ("env", "headers") and is_list(value)
         else value
-        for name, value in told.items()
+        for name, value in described.items()
         if value is not None
     }
     try:
-        return msgspec.convert(given, _KINDS[kind])
+        return msgspec.convert({**given, "type": "http" if str(kind) in _STREAMABLE else kind}, McpServer)
     except msgspec.ValidationError as error:
         raise Mismatch(str(error), field=field) from None
 
@@ -79,28 +70,24 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
 def write_servers(
     servers: Iterable[McpServer | Mapping[str, Any]], capabilities: AgentCapabilities, agent: str
 ) -> list[dict[str, Any]]:
-    """The servers as `mcpServers`, when the agent can reach all of them.
+    """Return the servers as `mcpServers`, when the agent can reach all of them.
 
     Raises:
         CapabilityNotSupportedError: It cannot: `mcpCapabilities.http` or `mcpCapabilities.sse`.
         Mismatch: One of them is not described completely, or has the name of another.
     """
-    read = [read_server(server, f"mcpServers[{number}]") for number, server in enumerate(servers)]
     written: dict[str, dict[str, Any]] = {}
-    for number, server in enumerate(read):
+    for number, described in enumerate(servers):
+        server = read_server(described, f"mcpServers[{number}]")
         if server.name in written:
             raise Mismatch("is the name of another server, too", field=f"mcpServers[{number}].name")
+        wire: dict[str, Any] = msgspec.to_builtins(server)
         if isinstance(server, StdioServer):  # it alone has no `type`
-            kind: dict[str, Any] = {}
-            more = {"command": server.command, "args": list(server.args), "env": _named_values(server.env)}
-        else:
-            kind = {"type": "sse" if isinstance(server, SseServer) else "http"}
-            if not getattr(capabilities.mcp, kind["type"]):
-                raise CapabilityNotSupportedError(f"mcpCapabilities.{kind['type']}", agent=agent)
-            more = {"url": server.url, "headers": _named_values(server.headers)}
-        written[server.name] = {**kind, "name": server.name, **more}
+            del wire["type"]
+            wire["args"] = list(server.args)
+        elif not getattr(capabilities.mcp, wire["type"]):
+            raise CapabilityNotSupportedError(f"mcpCapabilities.{wire['type']}", agent=agent)
+        for pairs in wire.keys() & {"env", "headers"}:
+            wire[pairs] = [{"name": name, "value": value} for name, value in wire[pairs].items()]
+        written[server.name] = wire
     return list(written.values())
-
-
-def _named_values(pairs: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in pairs.items()]

@@ -1,9 +1,9 @@
-"""A session of an agent: what is asked in it, and what happens in it."""
+"""One session of an agent: its prompts, its settings and its updates."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from serai import errors
 from serai.acp import updates
-from serai.acp.capabilities import AgentCapabilities
+from serai.acp.client_side import PermissionRequest
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.prompt import (
     Finished,
@@ -40,36 +40,36 @@ _STATE: frozenset[type[updates.TypedUpdate]] = frozenset(
         updates.UsageUpdate,
     }
 )
-"""What an agent says about itself: the session remembers it, and no secret in it is heard by anyone."""
+"""Updates about the session itself: it keeps them, and their secrets are masked first."""
 _QUIET = 0.15
-"""What an earlier session tells is history until it was silent for so many seconds: some answer first."""
+"""Seconds of silence that end the history of an earlier session: some agents answer before they send it."""
 _LONGEST_HISTORY = 2.0
-"""How long that is waited for, in seconds."""
+"""Longest wait for that silence, in seconds."""
 
 
 class OpenWay(StrEnum):
-    """How a session is opened."""
+    """The way in which a session is opened."""
 
     NEW = "new"
     RESUMED = "resumed"
     LOADED = "loaded"
     FORKED = "forked"
     RECREATED = "re-created"
-    """A new session in place of an earlier one: the agent knows nothing of what was said before."""
+    """A new session in place of an earlier one: the agent does not know the conversation."""
 
     @property
     def knows_past(self) -> bool:
-        """Whether the agent remembers what was said before."""
+        """True if the agent remembers the conversation so far."""
         return self in (OpenWay.RESUMED, OpenWay.LOADED, OpenWay.FORKED)
 
 
 class SessionOpening(TypedDict, total=False):
-    """What may be said when a session is opened."""
+    """Options for opening a session."""
 
     mcp_servers: Sequence[McpServer | Mapping[str, Any]]
-    """MCP servers that it can use."""
+    """MCP servers that the session can use."""
     additional_directories: Iterable[Path]
-    """Folders beside `cwd`. An agent that does not know of such works without, and is warned of once."""
+    """Folders beside `cwd`. An agent that does not support them works without, with one warning."""
     meta: Mapping[str, Any]
     """The request's `_meta`."""
 
@@ -79,67 +79,65 @@ class AcpSession:
 
     Args:
         agent: Its agent.
-        session_id: The agent's name for it.
-        cwd: Where it works.
-        replaying: Whether what comes now is history.
+        session_id: Its id, given by the agent.
+        cwd: Its working directory.
+        replaying: True while the agent replays its history.
     """
 
     def __init__(self, agent: Agent, session_id: str, cwd: Path, *, replaying: bool) -> None:
         self.id = session_id
         self.cwd = cwd
         self.replayed: list[updates.Update] = []
-        """History that the agent told again when the session was loaded, resumed or forked."""
+        """The history that the agent replayed when the session was loaded, resumed or forked."""
         self.modes: Modes | None = None
         self.config_options: tuple[ConfigOption, ...] = ()
         self.commands: tuple[Mapping[str, Any], ...] = ()
         """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
         self.title: str | None = None
         self.usage: updates.UsageUpdate | None = None
-        """The last that was told; its `cost` is that of the whole session."""
+        """The last usage update; its `cost` is that of the whole session."""
         self.reply: Mapping[str, Any] = {}
-        """What the agent answered when the session was opened, all of it."""
-        self._agent = agent
-        self._connection = agent.connection
+        """The agent's whole answer to the request that opened the session."""
+        self.agent = agent
+        self._name = agent.name
         self._replaying = replaying
         self._replayed_last = 0.0
         self._models: ConfigOption | None = None
-        """From an agent that has a choice of models, and no option for it."""
-        self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
+        """The choice of models of an agent that has no option for it."""
+        self._stream = Stream(lambda full: agent.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self.turn: PromptTurn | None = None
         """The prompt that the agent has not answered yet."""
         self._timer: asyncio.TimerHandle | None = None
-        """Looks whether the agent is silent; once the prompt is cancelled, whether it has stopped."""
-        self._gone = False
+        """Checks that the agent is not silent; once the prompt is cancelled, that it has stopped."""
+        self.is_gone = False
+        """True once the session has ended."""
+        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] | None = None
+        """Answers the agent's requests for permission in this session."""
         self._rested = asyncio.Event()
         self._rested.set()
 
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What its agent can do."""
-        return self._agent.capabilities
-
-    # -- what happens --------------------------------------------------------------------------------------
+    # -- updates ------------------------------------------------------------------------------------------
 
     def updates(self) -> AsyncGenerator[Item]:
-        """What happens in the session from now on, and what waits: updates, and the ends of turns.
+        """Yield the waiting and all further items: updates, ends of turns and marks.
 
-        It ends with the session or the agent. One taker at a time; cancelling it loses nothing. When too much
-        waits to be taken, the agent has to wait.
+        The iteration ends with the session or the agent. One consumer at a time; cancelling it loses nothing.
+        When too many items wait, the agent has to wait.
         """
         return self._stream.take()
 
     def receive(self, update: updates.Update, size: int = 0) -> None:
-        """Something has happened. The agent's connection calls it."""
+        """Take an update. The agent's connection calls this."""
         is_state = type(update) in _STATE
         if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
-            return  # it was set from here, and the agent tells it once more
+            return  # it was set from here, and the agent repeats it
         if is_state:
-            clean = mask_json(update.raw, self._agent.mask)
+            clean = mask_json(update.raw, self.agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
-        else:  # state is told without any work
-            self._connection.heard()
+        else:  # an agent sends its state without any work
+            self.agent.heard()
         if self._replaying:
             self.replayed.append(update)
             if not is_state:
@@ -148,29 +146,29 @@ class AcpSession:
         self._stream.put(update, size)
 
     def mark(self, what: Any) -> None:
-        """Put something of one's own among the updates, to be met in their order: see `Mark`."""
+        """Put a mark among the updates, to be met in their order: see `Mark`."""
         self._stream.put(Mark(what))
 
     def opened(self, reply: Any, *, settles: bool = False) -> None:
-        """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
+        """Take the agent's answer. Later updates are new; with `settles`, only those after `settle`."""
         self._replaying = settles
-        told = self.reply = mask_json(object_of(reply), self._agent.mask)
-        self.modes = read_modes(told.get("modes")) or self.modes
-        self._models = read_models(told.get("models")) or self._models
-        self._tell_options(read_options(told.get("configOptions")) or self.config_options)
+        answer = self.reply = mask_json(object_of(reply), self.agent.mask)
+        self.modes = read_modes(answer.get("modes")) or self.modes
+        self._models = read_models(answer.get("models")) or self._models
+        self._tell_options(read_options(answer.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
-        """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
+        """Wait until the agent has replayed its history, as far as that can be known. Cancelling stops it."""
         loop = asyncio.get_running_loop()
         self._replayed_last = loop.time()
         latest = loop.time() + _LONGEST_HISTORY
-        while not self._gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
+        while not self.is_gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
             await asyncio.sleep(wait)
         self._replaying = False
 
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
-        """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
-        self._gone = True
+        """End the session. A running turn fails with the error, or is cancelled without one."""
+        self.is_gone = True
         turn = self.turn
         self._rest()
         if turn is not None:
@@ -206,7 +204,7 @@ class AcpSession:
     def prompt(
         self, blocks: str | Sequence[Mapping[str, Any]], *, meta: Mapping[str, Any] | None = None
     ) -> PromptTurn:
-        """Send a prompt. One at a time: the next may follow when the agent has answered this one.
+        """Send a prompt. One at a time: the next may follow once the agent has answered this one.
 
         Parts that the agent cannot take are left out, with a warning; `PromptTurn.dropped` has their types.
 
@@ -225,55 +223,53 @@ class AcpSession:
                 f"the session {self.id} has a prompt under way already", agent=self._name
             )
         parts = [text_block(blocks)] if isinstance(blocks, str) else blocks
-        kept, dropped = fit_prompt(parts, self.capabilities)
+        kept, dropped = fit_prompt(parts, self.agent.capabilities)
         what = ", ".join(dropped)
         if not kept:
             message = (
                 f"the prompt has {f'only {what}' if what else 'nothing'}, which {self._name!r} cannot take"
             )
             raise errors.PromptInvalid(message, agent=self._name)
-        if dropped:  # before anything is sent: whoever is told may object
-            self._agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
+        if dropped:  # before anything is sent: the callback may raise
+            self.agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
-        self._connection.peer.post(
-            "session/prompt", params, lambda result, error: self._answered(turn, result, error)
-        )
+        self.agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
         self.turn = turn
         self._rested.clear()
-        self._connection.heard()
+        self.agent.heard()
         self._listen()
         return turn
 
     async def at_rest(self) -> None:
-        """Wait until no prompt is under way, also none that has failed. Cancelling it stops the waiting."""
+        """Wait until no prompt is under way, not even a failed one. Cancelling it stops the waiting."""
         await self._rested.wait()
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. Without a prompt under way this does nothing.
 
-        Whoever is asked for permission need not answer any more: the agent is told that they were cancelled.
-        Updates may still come until the turn is over. An agent that does not stop in time is ended.
+        Open requests for permission are answered as cancelled. Updates may still come until the turn is over.
+        An agent that does not stop in time is ended.
         """
         turn = self.turn
         if turn is None or turn.cancelled:
             return
         turn.cancelled = True
-        self._connection.peer.notify("session/cancel", {"sessionId": self.id})
-        self._agent.requests.give_up()
-        self._after(self._agent.cancel_patience, self._ignored)
+        self.agent.notify("session/cancel", {"sessionId": self.id})
+        self.agent.requests.give_up()
+        self._after(self.agent.cancel_patience, self._ignored)
 
     def _answered(self, turn: PromptTurn, result: Any, error: Exception | None) -> None:
         if self.turn is not turn:
             return
         if error is None:
-            outcome = Finished.of(result, self._tokens)
+            outcome = Finished.read(result, self._tokens)
         elif not isinstance(error, errors.ProtocolError):
-            return  # the agent is gone: `end` tells of that, behind all that came before
+            return  # the agent is gone: `end` reports that, after all earlier items
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
-            outcome = PromptFailure(self._connection.failures.of("session/prompt", error))
+            outcome = PromptFailure(self.agent.failures.error_for("session/prompt", error))
         self._rest()
         self._conclude(turn, outcome)
 
@@ -283,8 +279,8 @@ class AcpSession:
             self._stream.put(outcome)
 
     def _listen(self) -> None:
-        """End the prompt when nothing was heard of the agent for too long."""
-        turn, patience, silence = self.turn, self._agent.patience, self._connection.silence()
+        """Fail the prompt when the agent has been silent for too long."""
+        turn, patience, silence = self.turn, self.agent.patience, self.agent.silence()
         if turn is None or patience is None:
             return
         if silence < patience:
@@ -295,14 +291,14 @@ class AcpSession:
         self.cancel()
 
     def _ignored(self) -> None:
-        what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
+        what = f"did not stop in {self.agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
         if self.turn is not None:
             self._conclude(self.turn, PromptFailure(error))
-        self._connection.break_off(lambda: self._connection.closed(what))
+        self.agent.break_off(lambda: self.agent.closed(what))
 
     def _rest(self) -> None:
-        """No prompt is under way any more."""
+        """Note that no prompt is under way any more."""
         self.turn = None
         self._rested.set()
         if self._timer is not None:
@@ -330,7 +326,7 @@ class AcpSession:
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of an option, such as the model. Cancelling it stops the waiting.
 
-        What the agent tells of its options then counts; when it tells nothing, it has the value now.
+        The options in the agent's answer count; when it has none, the value is assumed.
 
         Raises:
             CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
@@ -359,30 +355,23 @@ class AcpSession:
             CapabilityNotSupportedError: The agent cannot (`sessionCapabilities.close`): use `forget`.
             AgentError: The agent refused, or is gone.
         """
-        if not self.capabilities.close_session:
-            raise errors.CapabilityNotSupportedError("sessionCapabilities.close", agent=self._name)
+        self.agent.need("sessionCapabilities.close")
         self.cancel()
         await self._call("session/close", {})
         self.forget()
 
     def forget(self) -> None:
-        """Follow the session no longer. The agent is not told, except to stop what it is doing."""
-        if not self._gone:
+        """Follow the session no longer. The agent is only told to stop what it is doing."""
+        if not self.is_gone:
             self.cancel()
-            self._agent.forget(self)
+            self.agent.forget(self)
             self.end()
 
     async def _call(self, method: str, params: dict[str, Any]) -> Any:
         self._check()
-        return await self._connection.call(
-            method, {"sessionId": self.id, **params}, limit=self._agent.patience
-        )
+        return await self.agent.call(method, {"sessionId": self.id, **params}, limit=self.agent.patience)
 
     def _check(self) -> None:
-        self._connection.check()
-        if self._gone:
-            raise self._connection.closed(f"has no session {self.id} any more")
-
-    @property
-    def _name(self) -> str:
-        return self._connection.name
+        self.agent.check()
+        if self.is_gone:
+            raise self.agent.closed(f"has no session {self.id} any more")

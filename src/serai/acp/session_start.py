@@ -1,7 +1,7 @@
-"""One link to one agent: it starts the agent, opens a session in the best way, and does both again.
+"""The link to one agent: it starts the agent, opens a session in the best way, and does both again later.
 
-Both drivers of ACP agents stand on it: the host (`serai.harness.acp`) and programs (`serai.agents`). Each of
-them has a kind of `Agent` of its own.
+Both drivers of ACP agents use it: the host (`serai.harness.acp`) and Python programs (`serai.agents`). Each
+has its own kind of `Agent`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from serai.machine.processes.child import to_its_end
 _log = logging.getLogger(__name__)
 
 _WAYS = frozenset({"loadSession", "sessionCapabilities.resume", "sessionCapabilities.fork"})
-"""What an agent lacks that offers a way to open a session, and does not know the method."""
+"""Capabilities that are missing when an agent offers a way to open a session and does not know its method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which session is wanted. Without anything said, a new one."""
+    """The session to open. By default, a new one."""
 
     session_id: str | None = None
-    """The one to open again, or to fork."""
+    """The session to open again, or to fork."""
     fork: bool = False
     anew: str | None = None
-    """Why the earlier one must not be opened again, as part of a sentence; `None` when it may be."""
+    """The reason not to open the earlier session, as part of a sentence; `None` when there is none."""
     loads: int = 1
-    """How often an agent is asked to load a session before that counts as refused."""
+    """Number of attempts to load a session before it counts as refused."""
 
 
 A = TypeVar("A", bound=Agent)
@@ -48,17 +48,17 @@ class Opened(Generic[A]):
     session: AcpSession
     way: OpenWay
     reason: str | None = None
-    """Why the session is another one than was wanted, as part of a sentence."""
+    """The reason why it is another session than the wanted one, as part of a sentence."""
 
 
 class Link(Generic[A]):
-    """The agent of one session, one at a time. It comes and goes; the link stays.
+    """The agent of one session, one at a time. Agents come and go; the link stays.
 
     Args:
         start: Starts the agent.
         attempt: Opens a session in one way, as `Agent.open_session` does.
-        name: What people call the agent.
-        opened: Is called with each session that was opened, before anyone gets it.
+        name: The agent's name in messages.
+        opened: Takes each session that was opened, before anyone else gets it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Link(Generic[A]):
         opened: Callable[[Opened[A]], Awaitable[None]] | None = None,
     ) -> None:
         self.last: Opened[A] | None = None
-        """The last one that was opened. Its agent may be gone by now."""
+        """The last session that was opened. Its agent may be gone by now."""
         self._start = start
         self._attempt = attempt
         self._name = name
@@ -81,17 +81,17 @@ class Link(Generic[A]):
 
     @property
     def running(self) -> Opened[A] | None:
-        """The agent with its session, if it runs."""
+        """The agent with its session, if the agent runs."""
         return self.last if self.last is not None and self.last.agent.is_running else None
 
     async def get(self, wanted: Callable[[Opened[A] | None], Awaitable[Wanted | None]]) -> Opened[A]:
-        """The running agent with its session. Several who ask at the same moment get the same one.
+        """Return the running agent with its session. Concurrent callers get the same one.
 
         Cancelling it while the agent is started leaves nothing of that.
 
         Args:
-            wanted: Is given what runs, if anything does, and says which session is to be opened instead;
-                `None` to keep what runs.
+            wanted: Takes the running agent, if any, and returns the session to open instead; `None` to
+                keep what runs.
 
         Raises:
             AgentClosed: The link was closed.
@@ -117,14 +117,14 @@ class Link(Generic[A]):
             return task.result()
 
     async def drop(self, opened: Opened[A] | None = None) -> None:
-        """End the agent; with an argument, only if it is still that one."""
+        """End the agent; with an argument, only if that is still the current one."""
         if opened is None or opened is self.last:
             last, self.last = self.last, None
             if last is not None:
                 await last.agent.close()
 
     async def close(self) -> None:
-        """End the agent, also one that is being started, and start no other."""
+        """End the agent, also one that is being started, and start no more."""
         self._is_closed = True
         if self._task is not None:
             self._task.cancel()
@@ -144,10 +144,10 @@ class Link(Generic[A]):
     async def _open_best(self, wanted: Wanted) -> Opened[A]:
         """Start an agent, and open a session in the best way that it offers: resume, load, else a new one.
 
-        An agent that refuses one way is asked for the next; one that does not survive a way, or falls silent
-        over it, is started again for the next. Where the agent says that someone must sign in, wait or pay,
-        that is the error: a new session would help nobody, and cost what the agent remembers. When this fails
-        or is cancelled, no agent is left.
+        An agent that refuses one way is asked for the next; one that ends or falls silent over a way is
+        started again for the next. When the agent says that someone must sign in, wait or pay, that error is
+        raised: a new session would not help, and would lose what the agent remembers. When this fails or is
+        cancelled, no agent is left.
         """
         agent = await self._start()
         reason = wanted.anew
@@ -181,7 +181,7 @@ class Link(Generic[A]):
 
 
 def _ways(offered: AgentCapabilities, wanted: Wanted) -> Iterator[OpenWay]:
-    """How the session that is wanted can be opened, the best way first."""
+    """Yield the ways in which the wanted session can be opened, the best first."""
     if wanted.session_id is None or wanted.anew is not None:
         return
     if wanted.fork:

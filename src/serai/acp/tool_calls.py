@@ -1,9 +1,9 @@
-"""One pure fold of what an agent tells of its tool calls, and of the questions about them, into tool calls.
+"""A pure fold of an agent's updates about tool calls, and of its questions about them, into tool calls.
 
-What is told of a call adds up: what was not told stays as it was. Three things do not add up. What a question
-shows is what it asks about: where an agent asks twice under one id, the second question does not show what
-the first one asked. What a question was asked with is no result of the call. And an id may be used again
-once its call is over: that is another call.
+Updates of a call add up: fields that are missing stay as they were. There are three exceptions. A question
+shows only what it asks about: when an agent asks twice under one id, the second question does not show the
+content of the first. The content of a question is no result of the call. And an id may be used again once
+its call is over: that is another call.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from typing import Any, NamedTuple, TypeAlias
 from serai.acp.shapes import object_of, objects_of, text_of
 from serai.acp.updates import ToolCall, ToolCallUpdate
 
-Told: TypeAlias = ToolCall | ToolCallUpdate
+CallUpdate: TypeAlias = ToolCall | ToolCallUpdate
 Content: TypeAlias = tuple[Mapping[str, Any], ...]
 """The content of a tool call, as ACP has it."""
 ENDED = frozenset({"completed", "failed"})
-"""The statuses of a call that has ended."""
+"""The statuses of calls that have ended."""
 _OUTPUT_KEYS = ("terminal_output", "terminal_output_delta")
-"""Where agents with terminals of their own tell, in `_meta`, what a command printed."""
+"""Keys in `_meta` under which agents with terminals of their own send a command's output."""
 
 
 class CallStage(Enum):
-    """Where a call is.
+    """The stage of a call.
 
     STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED | TAKEN_BACK | DENIED;
     RUNNING → ASKED | CLOSED
     """
 
     STREAMING = auto()
-    """Announced: its input may still be coming."""
+    """Announced; its input may be incomplete."""
     ASKED = auto()
     RUNNING = auto()
     CLOSED = auto()
     TAKEN_BACK = auto()
-    """Nobody answered, and nobody is asked any more: it did not run."""
+    """The question was withdrawn unanswered: the call did not run."""
     DENIED = auto()
-    """It may not run. One that runs all the same is another call."""
+    """Denied. A call that runs after this is another one."""
 
 
 OVER = frozenset({CallStage.CLOSED, CallStage.TAKEN_BACK, CallStage.DENIED})
@@ -57,8 +57,8 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
-    """A tool call, as far as it is known by now."""
+class AgentToolCall:
+    """A tool call of an agent, as far as it is known by now."""
 
     id: str
     title: str = ""
@@ -68,29 +68,29 @@ class ToolUse:
     status: str = "pending"
     """`pending`, `in_progress`, `completed`, `failed`, or something newer."""
     name: str | None = None
-    """The tool's own name, from agents that tell it."""
+    """The tool's own name, from agents that send it."""
     content: Content = ()
-    """What it has produced so far, as the agent tells it; before that, what it asked permission with."""
+    """Its output so far, as ACP content; before there is any, the content of the question about it."""
     locations: tuple[Mapping[str, Any], ...] = ()
     input: Any = None
     output: Any = None
-    update: Told | None = field(default=None, repr=False, compare=False)
-    """What was told last."""
+    update: CallUpdate | None = field(default=None, repr=False, compare=False)
+    """The last update."""
     key: str = field(default="", compare=False)
     """Its id, unique among the calls of a turn: `id#1` when the id was used before."""
     stage: CallStage = field(default=CallStage.STREAMING, compare=False)
     is_allowed: bool = field(default=False, repr=False, compare=False)
-    """Whether someone was asked and said yes."""
+    """True once someone was asked and said yes."""
     has_begun: bool = field(default=False, repr=False, compare=False)
-    """Whether it runs already while someone is asked: it was allowed before, or the agent says so."""
+    """True if it runs already while someone is asked: it was allowed before, or the agent says so."""
     before: Content | None = field(default=None, repr=False, compare=False)
-    """While `content` is what it asked permission with: the content that it had until then."""
+    """While `content` is that of a question: the content from before."""
     printed: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
-    """What its commands printed in terminals of the agent's own, by the terminals' ids."""
+    """Output of its commands in terminals of the agent's own, by the terminals' ids."""
 
     @property
     def diffs(self) -> tuple[Diff, ...]:
-        """The files that it changes."""
+        """The changes to files that it shows."""
         return tuple(
             Diff(path, text_of(each.get("newText")) or "", text_of(each.get("oldText")))
             for each in self.content
@@ -108,9 +108,9 @@ class ToolUse:
 
     @property
     def results(self) -> Content:
-        """What has come of it so far, without what it asked permission with.
+        """The results so far, without the content of a question.
 
-        What a command printed in a terminal of the agent's own stands in the terminal's place.
+        The output of a command in a terminal of the agent's own replaces the terminal.
         """
         if self.before is not None:
             return ()
@@ -127,259 +127,268 @@ class ToolUse:
 
     @property
     def text(self) -> str:
-        """What it has produced, as far as that is text."""
+        """The text of its results."""
         return text_in(list(self.results)) or text_in(self.output)
 
     @property
     def is_over(self) -> bool:
-        """Whether it has been completed, or has failed."""
+        """True once it has been completed or has failed."""
         return self.status in ENDED
 
     @property
     def runs(self) -> bool:
-        """Whether it runs, as far as the agent says."""
+        """True while it runs, as far as the agent says."""
         return self.stage is CallStage.RUNNING or (self.stage is CallStage.ASKED and self.has_begun)
 
-    def after(self, told: Told) -> ToolUse:
-        """The same call when more is told of it. What was not told stays; content is replaced."""
-        changes = _fields(told)
-        if told.content is not None:
-            changes |= {"content": tuple(told.content), "before": None}
+    def after(self, update: CallUpdate) -> AgentToolCall:
+        """Return the call after an update. Missing fields stay; content is replaced."""
+        changes = _fields(update)
+        if update.content is not None:
+            changes |= {"content": tuple(update.content), "before": None}
         elif self.before is not None:
             left = _answered(self.content, self.before)
-            if left or told.raw_output is not None or told.status in ENDED:
+            if left or update.raw_output is not None or update.status in ENDED:
                 changes |= {"content": left, "before": None}
-        if printed := _printed(told, self.id):
+        if printed := _printed(update, self.id):
             name, text = printed
             so_far = self.printed.get(name, "")
             whole = text if so_far and text.startswith(so_far) else so_far + text
             changes["printed"] = {**self.printed, name: whole}
-        return replace(self, update=told, **changes)
+        return replace(self, update=update, **changes)
 
-    def asked(self, told: ToolCallUpdate) -> ToolUse:
-        """The same call while someone is asked about it."""
-        changes = _fields(told)
+    def asked(self, update: ToolCallUpdate) -> AgentToolCall:
+        """Return the call while someone is asked about it."""
+        changes = _fields(update)
         own = self.content if self.before is None else self.before
-        if told.content is not None:
-            changes |= {"content": tuple(told.content), "before": own}
-        if self.is_allowed and _tells_of_itself(told):
-            # It was allowed before, and is asked about again: nothing of what was asked then may stand beside
-            # the question, for it may not be what is asked now.
+        if update.content is not None:
+            changes |= {"content": tuple(update.content), "before": own}
+        if self.is_allowed and _has_content(update):
+            # It was allowed before, and is asked about again: nothing of the first question may be shown with
+            # the second, which may ask about something else.
             changes = {"input": None, "locations": (), "content": (), "before": own, **changes}
         begun = self.is_allowed and self.stage is CallStage.RUNNING
-        return replace(self, update=told, stage=CallStage.ASKED, has_begun=begun, **changes)
+        return replace(self, update=update, stage=CallStage.ASKED, has_begun=begun, **changes)
 
 
 class CallChange(NamedTuple):
-    """What a step of the fold has changed."""
+    """The change that one step of the fold has made."""
 
-    use: ToolUse
-    """The call as it is now."""
-    before: ToolUse | None
-    """The call as it was; `None` when this is the first that is heard of it."""
+    call: AgentToolCall
+    """The call after the step."""
+    before: AgentToolCall | None
+    """The call before it; `None` when the call is new."""
 
     @property
     def is_new(self) -> bool:
-        """Whether this is the first that is heard of the call."""
+        """True if the call is new."""
         return self.before is None
 
     @property
     def is_retold(self) -> bool:
-        """Whether people should see another title or input."""
+        """True if the title or the input has changed."""
         had = ("", None) if self.before is None else (self.before.title, self.before.input)
-        return (self.use.title, self.use.input) != had
+        return (self.call.title, self.call.input) != had
 
 
 class ToolCalls:
-    """The tool calls of a turn. A call comes to be when it is first heard of, in whatever way."""
+    """The tool calls of a turn. The first update or question about a call creates it."""
 
     def __init__(self) -> None:
-        self._uses: dict[str, ToolUse] = {}
+        self._calls: dict[str, AgentToolCall] = {}
         self._keys: dict[str, str] = {}
-        """The calls that the agent's ids stand for now."""
-        self._told: set[str] = set()
-        """The keys of calls that the agent told of, and did not only ask about."""
+        """The keys of the calls that the agent's ids mean now."""
+        self._announced: set[str] = set()
+        """The keys of calls of which there were updates, and not only questions."""
         self._last_asked: str | None = None
-        """The call that was asked about, while no other has begun since."""
+        """The key of the call that was asked about last, while no other has begun since."""
 
-    def __iter__(self) -> Iterator[ToolUse]:
-        return iter(self._uses.values())
+    def __iter__(self) -> Iterator[AgentToolCall]:
+        return iter(self._calls.values())
 
-    def __getitem__(self, key: str) -> ToolUse:
-        return self._uses[key]
+    def __getitem__(self, key: str) -> AgentToolCall:
+        return self._calls[key]
 
-    def update(self, told: Told) -> CallChange:
-        """The agent tells of a call. It may be the first that is heard of it, or the end."""
-        use, is_first = self._find(told.tool_call_id), False
-        if use is None and (use := self._question_for(told)) is not None:
-            self._keys[told.tool_call_id] = use.key  # it was asked about under another id
+    def update(self, update: CallUpdate) -> CallChange:
+        """Take an update of a call. It may be the first or the last one."""
+        call, is_first = self._find(update.tool_call_id), False
+        if call is None and (call := self._question_for(update)) is not None:
+            self._keys[update.tool_call_id] = call.key  # the question about it had another id
             is_first = True
-        if use is None or _is_another(use, told, is_first=is_first):
-            before, use = None, self._begin(told, use)
+        if call is None or _is_another(call, update, is_first=is_first):
+            before, call = None, self._begin(update, call)
         else:
-            before = use
-        self._told.add(use.key)
-        use = use.after(told)
-        if use.stage is CallStage.ASKED and told.status == "in_progress":
-            use = replace(use, has_begun=True)
-        elif use.stage is CallStage.STREAMING and use.status != "pending":
-            use = replace(use, stage=CallStage.RUNNING)
-        if use.status in ENDED and use.stage not in OVER:
-            use = replace(use, stage=CallStage.CLOSED)
-        return CallChange(self._keep(use), before)
+            before = call
+        self._announced.add(call.key)
+        call = call.after(update)
+        if call.stage is CallStage.ASKED and update.status == "in_progress":
+            call = replace(call, has_begun=True)
+        elif call.stage is CallStage.STREAMING and call.status != "pending":
+            call = replace(call, stage=CallStage.RUNNING)
+        if call.status in ENDED and call.stage not in OVER:
+            call = replace(call, stage=CallStage.CLOSED)
+        return CallChange(self._keep(call), before)
 
-    def ask(self, told: ToolCallUpdate) -> CallChange:
-        """The agent asks whether a call may run: `use` is what the question is to show."""
-        before = self._find(told.tool_call_id) or self._call_for(told)
+    def ask(self, update: ToolCallUpdate) -> CallChange:
+        """Take a question whether a call may run. `call` in the result is what the question is to show."""
+        before = self._find(update.tool_call_id) or self._call_for(update)
         if before is None or before.stage in OVER:
-            # Of a call that is over nothing stands beside a new question, unless that tells nothing at all.
-            use, before = self._begin(told, None if _tells_of_itself(told) else before), None
+            # A new question shows nothing of a call that is over, unless it has no content of its own.
+            call, before = self._begin(update, None if _has_content(update) else before), None
         else:
-            self._keys[told.tool_call_id] = before.key
-            use = before
-        use = self._keep(use.asked(told))
-        self._last_asked = use.key
-        return CallChange(use, before)
+            self._keys[update.tool_call_id] = before.key
+            call = before
+        call = self._keep(call.asked(update))
+        self._last_asked = call.key
+        return CallChange(call, before)
 
-    def answer(self, key: str, *, approved: bool | None) -> ToolUse:
-        """The question about a call was answered, or (`None`) nobody need answer it any more.
+    def answer(self, key: str, *, approved: bool | None) -> AgentToolCall:
+        """Take the answer to a question about a call; `None` when the question is withdrawn.
 
-        A call that was taken back did not run, unless it had begun: then it stays as it was.
+        A call whose question is withdrawn did not run, unless it had begun: then it goes on.
         """
-        use = self._uses[key]
-        if use.stage is not CallStage.ASKED:
-            return use
+        call = self._calls[key]
+        if call.stage is not CallStage.ASKED:
+            return call
         if approved:
-            left = _answered(use.content, use.before) if use.before is not None else ()
+            left = _answered(call.content, call.before) if call.before is not None else ()
             done = {"content": left, "before": None} if left else {}
-            use = replace(use, stage=CallStage.RUNNING, is_allowed=True, **done)
+            call = replace(call, stage=CallStage.RUNNING, is_allowed=True, **done)
         elif approved is False:
-            use = replace(use, stage=CallStage.DENIED)
+            call = replace(call, stage=CallStage.DENIED)
         else:
-            use = replace(use, stage=CallStage.RUNNING if use.has_begun else CallStage.TAKEN_BACK)
-        return self._keep(use)
+            call = replace(call, stage=CallStage.RUNNING if call.has_begun else CallStage.TAKEN_BACK)
+        return self._keep(call)
 
-    def end(self, key: str | None = None) -> list[ToolUse]:
-        """The turn is over, or one call is. Returns those that ran, and whose end the agent did not tell."""
-        running = [use for use in self if use.runs and key in (None, use.key)]
-        return [self._keep(replace(use, stage=CallStage.CLOSED)) for use in running]
+    def end(self, key: str | None = None) -> list[AgentToolCall]:
+        """Close all calls, or one. Returns those that ran without a reported end."""
+        running = [call for call in self if call.runs and key in (None, call.key)]
+        return [self._keep(replace(call, stage=CallStage.CLOSED)) for call in running]
 
     # -- which call is meant -------------------------------------------------------------------------------
 
-    def _find(self, call_id: str) -> ToolUse | None:
+    def _find(self, call_id: str) -> AgentToolCall | None:
         key = self._keys.get(call_id)
-        return self._uses[key] if key is not None else None
+        return self._calls[key] if key is not None else None
 
-    def _question_for(self, told: Told) -> ToolUse | None:
-        """The call that was asked about under an id of its own, and that the agent tells of now."""
-        asked = [use for use in self if use.key not in self._told]
-        found = next((use for use in asked if _is_same(use, told)), None)
+    def _question_for(self, update: CallUpdate) -> AgentToolCall | None:
+        """Return the call whose question had an id of its own, and whose update this is."""
+        asked = [call for call in self if call.key not in self._announced]
+        found = next((call for call in asked if _is_same(call, update)), None)
         if found is None and len(asked) == 1 and asked[0].key == self._last_asked:
-            # The call that follows the question, under another title; not after a no: it may be another one.
-            use = asked[0]
-            may_be = use.stage in (CallStage.ASKED, CallStage.RUNNING) and not _tells_another_input(use, told)
-            is_named = use.kind == "other" and bool(told.title) and str(told.title) in use.title
-            found = use if may_be and (use.kind == told.tool_kind or is_named) else None
+            # The call after the question, under another title. Not after a no: that may be another call.
+            call = asked[0]
+            may_be = call.stage in (CallStage.ASKED, CallStage.RUNNING) and not _has_other_input(call, update)
+            is_named = call.kind == "other" and bool(update.title) and str(update.title) in call.title
+            found = call if may_be and (call.kind == update.tool_kind or is_named) else None
         return found
 
-    def _call_for(self, told: ToolCallUpdate) -> ToolUse | None:
-        """The call that the agent told of before, and asks about now under an id of its own."""
+    def _call_for(self, update: ToolCallUpdate) -> AgentToolCall | None:
+        """Return the call that was announced before, and is asked about under another id."""
         waiting = (CallStage.STREAMING, CallStage.RUNNING)
         return next(
-            (use for use in self if use.stage in waiting and not use.is_allowed and _is_same(use, told)), None
+            (
+                call
+                for call in self
+                if call.stage in waiting and not call.is_allowed and _is_same(call, update)
+            ),
+            None,
         )
 
-    def _begin(self, told: Told, last: ToolUse | None) -> ToolUse:
-        """A call is heard of. `last` is the one that had its id, which is over."""
-        call_id = told.tool_call_id
+    def _begin(self, update: CallUpdate, last: AgentToolCall | None) -> AgentToolCall:
+        """Create a call. `last` is the earlier call of the same id, which is over."""
+        call_id = update.tool_call_id
         key, number = call_id, 0
-        while key in self._uses:
+        while key in self._calls:
             number += 1
             key = f"{call_id}#{number}"
         self._keys[call_id] = key
         self._last_asked = None
-        if last is not None and isinstance(told, ToolCallUpdate) and told.title in (None, "", last.title):
-            # More is told of the same one, as when it runs after a no.
-            return ToolUse(
+        if last is not None and isinstance(update, ToolCallUpdate) and update.title in (None, "", last.title):
+            # More about the same call, as when it runs after a no.
+            return AgentToolCall(
                 call_id, last.title, last.kind, input=last.input, locations=last.locations, key=key
             )
-        return ToolUse(call_id, key=key)
+        return AgentToolCall(call_id, key=key)
 
-    def _keep(self, use: ToolUse) -> ToolUse:
-        self._uses[use.key] = use
-        return use
+    def _keep(self, call: AgentToolCall) -> AgentToolCall:
+        self._calls[call.key] = call
+        return call
 
 
-def _is_another(use: ToolUse, told: Told, *, is_first: bool) -> bool:
-    """Whether something is told of a new call that has the id of one that is over."""
-    if use.stage is CallStage.TAKEN_BACK:
-        return told.status in ("in_progress", "completed")
+def _is_another(call: AgentToolCall, update: CallUpdate, *, is_first: bool) -> bool:
+    """Tell whether an update is about a new call that has the id of one that is over."""
+    if call.stage is CallStage.TAKEN_BACK:
+        return update.status in ("in_progress", "completed")
     if is_first:
         return False
-    if use.stage is CallStage.DENIED and told.status == "in_progress":
+    if call.stage is CallStage.DENIED and update.status == "in_progress":
         return True
-    return use.stage in OVER and isinstance(told, ToolCall)
+    return call.stage in OVER and isinstance(update, ToolCall)
 
 
-def _is_same(use: ToolUse, told: Told) -> bool:
-    """Whether two tell of the same call under different ids: by its input, else by its title."""
-    if told.raw_input is not None and use.input is not None:
-        return _agree(told.raw_input, use.input)
-    return bool(told.title) and told.title == use.title
+def _is_same(call: AgentToolCall, update: CallUpdate) -> bool:
+    """Tell whether an update with another id is about this call: by its input, else by its title."""
+    if update.raw_input is not None and call.input is not None:
+        return _can_be_same(update.raw_input, call.input)
+    return bool(update.title) and update.title == call.title
 
 
-def _tells_another_input(use: ToolUse, told: Told) -> bool:
-    return told.raw_input is not None and use.input is not None and not _agree(told.raw_input, use.input)
+def _has_other_input(call: AgentToolCall, update: CallUpdate) -> bool:
+    return (
+        update.raw_input is not None
+        and call.input is not None
+        and not _can_be_same(update.raw_input, call.input)
+    )
 
 
-def _agree(one: Any, other: Any) -> bool:
-    """Whether two inputs can be one: equal, or objects of which one only says more."""
+def _can_be_same(one: Any, other: Any) -> bool:
+    """Tell whether two inputs can be the same: equal, or one object contains the other."""
     mine, its = object_of(one), object_of(other)
     shared = mine.keys() & its.keys()
     says_more = bool(shared) and len(shared) == min(len(mine), len(its))
     return one == other or (says_more and all(mine[key] == its[key] for key in shared))
 
 
-def _tells_of_itself(told: ToolCallUpdate) -> bool:
-    """Whether a question says anything of what it asks about, but for the id."""
-    return bool(told.title) or any(
-        each is not None for each in (told.raw_input, told.content, told.locations)
+def _has_content(update: ToolCallUpdate) -> bool:
+    """Tell whether a question has any content beside the id."""
+    return bool(update.title) or any(
+        each is not None for each in (update.raw_input, update.content, update.locations)
     )
 
 
-# -- what is told ------------------------------------------------------------------------------------------
+# -- updates ----------------------------------------------------------------------------------------------
 
 
-def _fields(told: Told) -> dict[str, Any]:
-    """The fields that were told, but for the content."""
+def _fields(update: CallUpdate) -> dict[str, Any]:
+    """Return the fields of an update, except for the content."""
     fields: dict[str, Any] = {
-        "title": told.title or None,
-        "kind": told.tool_kind or None,
-        "status": told.status or None,
-        "name": _name_in(told.meta),
-        "locations": None if told.locations is None else tuple(told.locations),
-        "input": told.raw_input,
-        "output": told.raw_output,
+        "title": update.title or None,
+        "kind": update.tool_kind or None,
+        "status": update.status or None,
+        "name": _name_in(update.meta),
+        "locations": None if update.locations is None else tuple(update.locations),
+        "input": update.raw_input,
+        "output": update.raw_output,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _answered(asked: Content, before: Content) -> Content:
-    """What a call has once its question is answered: the edits that it asked with, or what it had before."""
+    """Return a call's content after a question: the edits in the question, else the content from before."""
     return tuple(each for each in asked if each.get("type") == "diff") or before
 
 
-def _printed(told: Told, call_id: str) -> tuple[str, str] | None:
-    """In which terminal a command printed more, and what."""
-    for key in _OUTPUT_KEYS if told.meta else ():
-        output = object_of(object_of(told.meta).get(key))
+def _printed(update: CallUpdate, call_id: str) -> tuple[str, str] | None:
+    """Return the terminal in which a command has printed more, and the text."""
+    for key in _OUTPUT_KEYS if update.meta else ():
+        output = object_of(object_of(update.meta).get(key))
         if text := text_of(output.get("data")):
             return text_of(output.get("terminal_id")) or call_id, text
     return None
 
 
 def text_in(value: Any) -> str:
-    """The text of a value that a tool put out: what it says, and not how it is wrapped."""
+    """Return the text in a tool's output, without its wrapping."""
     if isinstance(value, str):
         return value
     for name in ("error", "message", "text", "output", "formatted_output", "stdout"):
@@ -394,9 +403,9 @@ def text_in(value: Any) -> str:
 
 
 def _name_in(meta: Mapping[str, Any] | None) -> str | None:
-    """The name of a tool, which some agents tell as `toolName`, under a name of their own or not."""
-    told = object_of(meta)
+    """Return the name of a tool, which some agents send as `toolName`, directly or in an object."""
+    sent = object_of(meta)
     return next(
-        (name for each in (told, *map(object_of, told.values())) if (name := text_of(each.get("toolName")))),
+        (name for each in (sent, *map(object_of, sent.values())) if (name := text_of(each.get("toolName")))),
         None,
     )

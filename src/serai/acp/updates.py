@@ -1,7 +1,7 @@
-"""What an agent tells of a session, while it works and at other times.
+"""The updates that an agent sends of a session, while it works and at other times.
 
-The known kinds have a type each, read leniently: a field that is not what it should be is left out, alone.
-What the type does not know is still in `raw`. A kind that is not known, or that lacks what is required, is a
+Each known kind has a type, which is read leniently: only a field of the wrong type is left out. Fields that
+the type does not have are still in `raw`. An update of an unknown kind, or without a required field, is a
 `RawUpdate`: nothing is dropped.
 """
 
@@ -23,14 +23,14 @@ Block: TypeAlias = dict[str, Any]
 """A content block, as JSON: `type` is `text`, `image`, `audio`, `resource_link`, `resource` or newer."""
 
 Amount: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)] | Annotated[float, Meta(ge=0, le=float(MOST))]
-"""A number of something. One that cannot be is left out."""
+"""An amount. Impossible ones are left out."""
 
 LINE = "line"
-"""Where an update keeps the line that it came in, from which `raw` is read when someone asks for it."""
+"""The attribute of an update that keeps its line. `raw` is read from that when it is needed."""
 
 
 class TypedUpdate(Struct, frozen=True, dict=True, kw_only=True, rename="camel", tag_field="sessionUpdate"):
-    """What all known kinds have in common."""
+    """The base of all known kinds."""
 
     meta: dict[str, Any] | None = field(default=None, name="_meta")
 
@@ -41,11 +41,11 @@ class TypedUpdate(Struct, frozen=True, dict=True, kw_only=True, rename="camel", 
 
     @cached_property
     def raw(self) -> dict[str, Any]:
-        """The update as it came, with what this type does not know."""
+        """The update as it came, with fields that this type does not have."""
         line: bytes | None = self.__dict__.get(LINE)
         if line is None:
             return msgspec.to_builtins(self)
-        for text in (line, mended(line)):  # what this type does not know, and passed over, may be broken
+        for text in (line, mended(line)):  # fields that this type does not have may be broken
             with contextlib.suppress(ValueError):
                 return msgspec.json.decode(text)["params"]["update"]
         return msgspec.to_builtins(self)
@@ -57,21 +57,21 @@ class _Chunk(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):
 
     @property
     def text(self) -> str | None:
-        """The text, when it is text."""
+        """The text of the content, if it is text."""
         text = self.content.get("text") if self.content.get("type") == "text" else None
         return text if isinstance(text, str) else None
 
 
 class UserMessageChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="user_message_chunk"):
-    """A piece of what the person said. Some agents repeat a prompt so; when a session is loaded all do."""
+    """A piece of the person's message. Agents send it when a session is loaded, some after each prompt."""
 
 
 class AgentMessageChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="agent_message_chunk"):
-    """A piece of what the agent says."""
+    """A piece of the agent's answer."""
 
 
 class AgentThoughtChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="agent_thought_chunk"):
-    """A piece of what the agent thinks."""
+    """A piece of the agent's reasoning."""
 
 
 class _ToolCallFields(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):
@@ -83,7 +83,7 @@ class _ToolCallFields(TypedUpdate, frozen=True, dict=True, kw_only=True, rename=
     status: str | None = None
     """`pending`, `in_progress`, `completed`, `failed`, or something newer."""
     content: list[dict[str, Any]] | None = None
-    """What it has produced so far: `content`, `diff` and `terminal` entries. It replaces what was before."""
+    """Its output so far: `content`, `diff` and `terminal` entries. It replaces the earlier content."""
     locations: list[dict[str, Any]] | None = None
     raw_input: Any = None
     raw_output: Any = None
@@ -94,7 +94,7 @@ class ToolCall(_ToolCallFields, frozen=True, kw_only=True, rename="camel", tag="
 
 
 class ToolCallUpdate(_ToolCallFields, frozen=True, kw_only=True, rename="camel", tag="tool_call_update"):
-    """A tool call has changed: what is `None` has not. It may be the first that is heard of the call."""
+    """A tool call has changed, except for fields that are `None`. The call may not have been announced."""
 
 
 class PlanUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="plan"):
@@ -106,7 +106,7 @@ class PlanUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="pl
 class AvailableCommandsUpdate(
     TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="available_commands_update"
 ):
-    """The slash commands that a prompt may begin with now: `name`, `description`, `input`."""
+    """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
 
     available_commands: list[dict[str, Any]]
 
@@ -118,13 +118,13 @@ class CurrentModeUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", 
 
 
 class ConfigOptionUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="config_option_update"):
-    """The session's options, all of them, with their values now."""
+    """All options of the session, with their current values."""
 
     config_options: list[dict[str, Any]]
 
 
 class SessionInfoUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="session_info_update"):
-    """What the session is about."""
+    """The session's title."""
 
     title: str | None = None
     """One line, whatever the agent wrote."""
@@ -135,14 +135,14 @@ class SessionInfoUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", 
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What the session has cost since it began. It is never a difference: do not add it up."""
+    """The cost of the session since it began. It is cumulative: do not add it up."""
 
     amount: Amount
     currency: str = "USD"
 
 
 class UsageUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="usage_update"):
-    """How full the context window is, and what the session has cost so far."""
+    """The fill of the context window, and the cost of the session so far."""
 
     used: Amount | None = None
     size: Amount | None = None
@@ -152,16 +152,11 @@ class UsageUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="u
 
 @dataclass(frozen=True, slots=True)
 class RawUpdate:
-    """An update of a kind that is not known here, or of another shape than that kind has."""
+    """An update of an unknown kind, or of the wrong shape."""
 
     kind: str
-    """Its name on the wire; empty when it has none."""
-    data: dict[str, Any]
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        """The same as `data`."""
-        return self.data
+    """The kind's name on the wire; empty without one."""
+    raw: dict[str, Any]
 
 
 KnownUpdate: TypeAlias = (
@@ -181,11 +176,11 @@ Update: TypeAlias = KnownUpdate | RawUpdate
 
 
 _ODD = re.compile(r" - at `\$\.(\w+)")
-"""Where msgspec names the field that has another type than it should."""
+"""The place in msgspec's message that names the field of the wrong type."""
 
 
 def read_update(data: dict[str, Any]) -> Update:
-    """An update from plain JSON. It never fails: odd fields are left out, if it can do without them."""
+    """Read an update from plain JSON. This never fails: optional fields of the wrong type are left out."""
     fitting = dict(data)
     while True:
         try:

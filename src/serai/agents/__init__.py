@@ -1,10 +1,10 @@
-"""Agents that speak ACP: which there are, where they are, how they are started, and how programs use them.
+"""Agents that speak ACP: finding them, starting them, and using them from Python programs.
 
     from serai import agents
 
     answer = await agents.ask("claude", "What is in this folder?")
 
-catalogue/   which agents there are, where they are found, and what is known about them
+catalogue/   the known agents, where they are installed, and what they can do
 ask/         one question to one agent, or one conversation with it: begin with ask/ask.py
 several.py   several agents for one question
 testing.py   agents for tests
@@ -26,7 +26,7 @@ from serai.acp.client_side import (
 from serai.acp.process.connection import Launch as Launch
 from serai.acp.servers import HttpServer as HttpServer, SseServer as SseServer, StdioServer as StdioServer
 from serai.acp.session import OpenWay as OpenWay
-from serai.acp.tool_calls import Diff as Diff, ToolUse as ToolUse
+from serai.acp.tool_calls import AgentToolCall as AgentToolCall, Diff as Diff
 from serai.acp.updates import Cost as Cost
 from serai.agents.ask.ask import *
 from serai.agents.ask.costs import *
@@ -42,9 +42,5 @@ from serai.agents.ask.turn import *
 from serai.agents.catalogue.agents import Catalogue as Catalogue, built_in as built_in
 from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition, Way as Way
 from serai.agents.catalogue.finder import FoundAgent as FoundAgent
-from serai.agents.catalogue.introduction import (
-    EffortKind as EffortKind,
-    Models as Models,
-    ModelsFrom as ModelsFrom,
-)
+from serai.agents.catalogue.introduction import Models as Models
 from serai.agents.several import *

@@ -1,4 +1,4 @@
-"""Several agents for one question: one after the other, by what they answer, all at once, or from a pool."""
+"""Several agents for one question: one after the other, all at once, or from a pool."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ Accept: TypeAlias = Callable[[AskResult], bool | Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of asking one of several agents."""
+    """The outcome of asking one of several agents."""
 
     agent: str
     result: AskResult | None = None
-    """What it answered, if it did."""
+    """Its answer, if it gave one."""
     error: errors.SeraiError | None = None
-    """What it failed with. Without result and error it was cancelled."""
+    """Its error, if it failed. Without result and error it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,21 @@ class Stage:
 
     agent: Candidate
     accept: Accept | None = None
-    """Whether an answer does; without it every answer does."""
+    """Tells whether an answer is accepted; by default every answer is."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeveralResult:
-    """What came of asking several agents."""
+    """The outcome of asking several agents."""
 
     result: AskResult
     """The answer that counts."""
     winner: str
-    """Whose it is."""
+    """The agent that gave it."""
     stage: int
-    """Which of the attempts that was, counted from 0."""
+    """The number of that attempt, from 0."""
     attempts: tuple[Attempt, ...]
-    """All of them: one after the other as they were asked, or at once as they were given."""
+    """All attempts, in the order in which the agents were asked or given."""
 
     @property
     def others(self) -> tuple[Attempt, ...]:
@@ -79,7 +79,7 @@ class SeveralResult:
 
 
 def is_anothers_turn(error: BaseException) -> bool:
-    """Whether another agent may help: this one does not start, has no access, is busy or silent."""
+    """Tell whether another agent may help: this one does not start, has no access, is busy or silent."""
     if isinstance(error, errors.AttemptsExhausted):
         return all(is_anothers_turn(each) for _, each in error.errors)
     does_not_start = errors.AgentNotInstalled | errors.AgentNotStarted | errors.AgentInitFailed
@@ -95,15 +95,15 @@ async def failover(
     should_go_on: Callable[[errors.SeraiError], bool] = is_anothers_turn,
     **options: Unpack[Options],
 ) -> SeveralResult:
-    """Asks the first agent; if it cannot answer, the next.
+    """Ask the first agent; if it cannot answer, the next.
 
-    By default that is so when an agent is not installed, does not start, wants a person to sign in, has
-    nothing left to spend, is too busy, falls silent, or ends; `should_go_on` decides otherwise. An agent that
-    ends in the middle may have done a part of the work. `on_attempt` is told whom it is tried with.
-    Cancelling it cancels the turn that runs.
+    By default the next is asked when an agent is not installed, does not start, wants a person to sign in,
+    has nothing left to spend, is too busy, falls silent, or ends; `should_go_on` replaces this rule. An agent
+    that ends in the middle may have done part of the work. `on_attempt` is called with each agent's name.
+    Cancelling it cancels the running turn.
 
     Raises:
-        AttemptsExhausted: None of them could.
+        AttemptsExhausted: None of them could answer.
         SeraiError: An error after which the next is not asked.
     """
     steps = [(client, None) for client in _clients(candidates, options)]
@@ -113,12 +113,12 @@ async def failover(
 async def cascade(
     prompt: Prompt, stages: Sequence[Stage | Candidate], **options: Unpack[Options]
 ) -> SeveralResult:
-    """Asks the agent of the first stage; if its answer does not do, or it cannot answer, that of the next.
+    """Ask the agent of the first stage; if it cannot answer, or its answer is not accepted, that of the next.
 
-    Cancelling it cancels the turn that runs.
+    Cancelling it cancels the running turn.
 
     Raises:
-        AttemptsExhausted: No answer did.
+        AttemptsExhausted: No answer was accepted.
         SeraiError: An error after which another agent would not help either.
     """
     steps = [stage if isinstance(stage, Stage) else Stage(stage) for stage in stages]
@@ -133,7 +133,7 @@ async def _first(
     should_go_on: Callable[[errors.SeraiError], bool],
     on_attempt: Callable[[str], None] | None = None,
 ) -> SeveralResult:
-    """Asks one after the other, until an answer does."""
+    """Ask one agent after the other, until an answer is accepted."""
     attempts: list[Attempt] = []
     for client, accept in steps:
         if on_attempt is not None:
@@ -156,10 +156,10 @@ async def race(
     cancel_losers: bool = True,
     **options: Unpack[Options],
 ) -> SeveralResult:
-    """Asks all at once. The first that answers wins, the others are cancelled, and then all are gone.
+    """Ask all agents at once. The first answer wins, the others are cancelled; at the end all are gone.
 
-    They work in the same folder unless they are told otherwise: let them only read, or give each a `cwd`.
-    Cancelling it cancels all of them. Without `cancel_losers` the others are waited for.
+    By default they work in the same folder: let them only read, or give each a `cwd`. Cancelling it cancels
+    all of them. Without `cancel_losers` it waits for the others.
 
     Raises:
         AttemptsExhausted: None of them answered.
@@ -171,7 +171,7 @@ async def race(
         pending = set(tasks)
         while pending and winner is None:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            # Several may be done at once: then the one that was named first has won.
+            # When several are done at once, the one that was given first wins.
             winner = next((one for one in tasks if one in done and one.result().result), None)
         if winner is not None and pending and not cancel_losers:
             await asyncio.wait(pending)
@@ -198,7 +198,7 @@ async def _attempt(client: AgentClient, prompt: Prompt) -> Attempt:
 
 
 def _clients(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
-    """The candidates with what holds for all. What one says for itself counts.
+    """Return the candidates with the shared options. A candidate's own options override them.
 
     Raises:
         ValueError: There are none.
@@ -229,10 +229,10 @@ def _exhausted(attempts: Sequence[Attempt]) -> errors.AttemptsExhausted:
 def pool(
     candidates: Sequence[Candidate], *, capacity: int | None = None, **options: Unpack[Options]
 ) -> Openable[AgentPool]:
-    """Starts several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
+    """Start several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
 
-    The candidates are taken in turns until there are as many as `capacity` says; by default there is one of
-    each. When one of them does not start, the others are ended again.
+    The candidates are started in turns, up to `capacity`; by default one of each. When one of them does not
+    start, the others are ended again.
 
     Raises:
         AgentError: One of them did not start.
@@ -246,11 +246,11 @@ def pool(
 
 
 class AgentPool(Closing):
-    """Agents that wait for work. `agents.pool` opens it.
+    """A pool of agents. `agents.pool` opens it.
 
-    A worker is used by one at a time; whoever comes when all are busy waits, in order. Its session goes on
-    from one question to the next. One whose agent has died gets a new agent when it is needed again, which
-    goes on in the same session where it can (`on_renewed`).
+    Each worker has one user at a time; when all are busy, others wait, in order. Its session continues from
+    one question to the next. A worker whose agent has died gets a new agent when it is needed again, which
+    continues the same session if it can (`on_renewed`).
     """
 
     def __init__(self, sessions: Sequence[WireSession]) -> None:
@@ -258,77 +258,63 @@ class AgentPool(Closing):
         self._free: asyncio.Queue[WireSession | None] = asyncio.Queue()  # `None` once it is closed
         for session in sessions:
             self._free.put_nowait(session)
-        self._users = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
 
     @classmethod
     async def open(cls, clients: Sequence[AgentClient]) -> AgentPool:
-        """As `agents.pool`: one worker for each of these."""
+        """Open a pool with one worker for each client."""
         opening = [asyncio.ensure_future(client.session()) for client in clients]
         try:
             return cls(await asyncio.gather(*opening))
         except BaseException:
-            await to_its_end(_undone(opening))
+            await to_its_end(_undo_opening(opening))
             raise
 
     @property
     def capacity(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
         return len(self._sessions)
 
     @property
     def idle(self) -> int:
-        """How many of them have nothing to do."""
+        """Number of free workers."""
         return self._free.qsize()
 
     async def ask(self, prompt: Prompt) -> AskResult:
-        """Asks whoever is free. As `WireSession.ask`."""
+        """Ask a free worker, as `WireSession.ask`."""
         async with self.worker() as session:
             return await session.ask(prompt)
 
     async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
-        """Asks whoever is free for JSON. As `WireSession.ask_json`."""
+        """Ask a free worker for JSON, as `WireSession.ask_json`."""
         async with self.worker() as session:
             return await session.ask_json(prompt, schema)
 
     @asynccontextmanager
     async def worker(self) -> AsyncGenerator[WireSession, None]:
-        """The session of whoever is free, until the block ends; the pool closes it, not you.
+        """Lend the session of a free worker until the block ends. Do not close it: the pool does.
 
-        Cancelling the waiting gives up the place.
+        Cancelling the waiting leaves the queue.
 
         Raises:
             AgentClosed: The pool is closed.
             AgentError: The worker's agent had died, and does not start again.
         """
-        self._users += 1
-        self._quiet.clear()
+        session = await self._free.get()
         try:
-            session = await self._free.get()
-            try:
-                if session is None or session.is_closed:
-                    raise errors.AgentClosed("the pool is closed")
-                await session.revive()
-                yield session
-            finally:
-                self._free.put_nowait(session)
+            if session is None or session.is_closed:
+                raise errors.AgentClosed("the pool is closed")
+            await session.revive()
+            yield session
         finally:
-            self._users -= 1
-            if not self._users:
-                self._quiet.set()
-
-    async def drain(self) -> None:
-        """Waits until nobody is busy, and nobody waits."""
-        await self._quiet.wait()
+            self._free.put_nowait(session)
 
     async def close(self) -> None:
-        """Ends all. Turns that run fail; whoever waits is told. Again does no harm."""
+        """End all workers. Running turns fail, and so do those who wait. Again does no harm."""
         self._free.put_nowait(None)
         await to_its_end(asyncio.gather(*(session.close() for session in self._sessions)))
 
 
-async def _undone(opening: Sequence[asyncio.Future[WireSession]]) -> None:
+async def _undo_opening(opening: Sequence[asyncio.Future[WireSession]]) -> None:
     for task in opening:
         task.cancel()
     opened = await asyncio.gather(*opening, return_exceptions=True)

@@ -8,7 +8,7 @@
     assert answer.text == "Hello!" and agent.prompts == ["Hi"]
 
 They speak ACP through pipes, like any other agent, and everything in `serai.agents` takes them instead of a
-name: `session`, `stream`, `failover`, `pool`, `client`. A `Replay` plays a conversation that was recorded.
+name: `session`, `stream`, `failover`, `pool`, `client`. A `Replay` plays a recorded conversation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Wire:
     _logged: asyncio.WriteTransport
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message of the client; `None` when it says no more."""
+        """Return the client's next message; `None` at the end."""
         line = await self._heard.readline()
         return msgspec.json.decode(line) if line else None
 
@@ -75,24 +75,24 @@ class Inside(Adapter):
     def __init__(self, name: str) -> None:
         self.id = name
         self.environ: Mapping[str, str] = {}
-        """The variables that it was last started with."""
+        """Variables of its last start."""
         self.cwd: Path | None = None
-        """Where it was last started."""
+        """Folder of its last start."""
         self.starts = 0
-        """How often it was started."""
+        """Number of its starts."""
 
     @abstractmethod
     async def play(self, wire: Wire) -> None:
-        """Be the agent, until the client says no more. Raises `Ended`: it ends in another way."""
+        """Play the agent until the client closes the conversation. Raise `Ended` to end in another way."""
 
     async def launch(self, options: Options) -> Launch:  # noqa: ARG002 - nothing depends on them
-        """Nothing has to be found."""
+        """Return its launch: nothing has to be found."""
         return Launch((self.id,), name=self.id)
 
     @property
     def processes(self) -> Processes:
-        """Starts it in the place of a process."""
-        return cast("Processes", self)  # of which agents use `start` alone
+        """Starts it instead of a process."""
+        return cast("Processes", self)  # agents use only its `start`
 
     async def start(
         self,
@@ -109,7 +109,7 @@ class Inside(Adapter):
 
 
 class _Child:
-    """What an agent's connection needs of `Child`."""
+    """The part of `Child` that an agent's connection needs."""
 
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]) -> None:
         self.stdin = stdin
@@ -127,7 +127,7 @@ class _Child:
         ears, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(heard), os.fdopen(hears, "rb", 0)
         )
-        # It does not wait until it is heard.
+        # Writing does not wait for the reader.
         said, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(says, "wb", 0))
         logged, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(logs, "wb", 0))
         child._task = asyncio.create_task(
@@ -164,7 +164,7 @@ class _Child:
             how = ended.how
         except (ConnectionError, asyncio.CancelledError):
             pass
-        except Exception as problem:  # noqa: BLE001 - as a program that fails: its log says why
+        except Exception as problem:  # noqa: BLE001 - like a failing program: the log has the error
             wire.log(f"{type(problem).__name__}: {problem}")
             how = Exit(code=1)
         finally:
@@ -173,11 +173,11 @@ class _Child:
             self._exit.set_result(how)
 
 
-# -- an agent whose turns a test writes --------------------------------------------------------------------
+# -- an agent with scripted turns -------------------------------------------------------------------------
 
 
 class Refused(Exception):
-    """A request is answered with an error."""
+    """Answers a request with an error."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(error.get("message"))
@@ -185,7 +185,7 @@ class Refused(Exception):
 
 
 class ScriptedTurn:
-    """One turn of a `ScriptedAgent`, for the function that plays it. What is told is told at once."""
+    """One turn of a `ScriptedAgent`, for the function that plays it. Everything is sent at once."""
 
     def __init__(
         self, wire: Wire, params: Mapping[str, Any], number: int, ask: Callable[[str, Any], Awaitable[Any]]
@@ -196,7 +196,7 @@ class ScriptedTurn:
         self.meta: Mapping[str, Any] = params.get("_meta") or {}
         self.number = number
         self.tokens: dict[str, int] = {}
-        """What the turn's answer tells as `usage`: `inputTokens`, `outputTokens`, ..."""
+        """The `usage` of the turn's answer: `inputTokens`, `outputTokens`, ..."""
         self.answer_meta: dict[str, Any] = {}
         """The `_meta` of the turn's answer."""
         self.is_cancelled = asyncio.Event()
@@ -210,15 +210,15 @@ class ScriptedTurn:
         return "\n\n".join(block["text"] for block in self.blocks if block.get("type") == "text")
 
     def say(self, text: str, message_id: str | None = None) -> None:
-        """Say something."""
+        """Send text of the answer."""
         self._chunk("agent_message_chunk", text, message_id)
 
     def think(self, text: str, message_id: str | None = None) -> None:
-        """Think something."""
+        """Send reasoning."""
         self._chunk("agent_thought_chunk", text, message_id)
 
     def tool(self, title: str, kind: str = "other", *, call: str | None = None, **fields: Any) -> str:
-        """Begin to use a tool; `fields` are more of ACP's, such as `rawInput`. Returns the call's id."""
+        """Begin a tool call; `fields` are more fields of ACP, such as `rawInput`. Returns the call's id."""
         call = call or f"tool-{next(self._ids)}"
         self.update("tool_call", toolCallId=call, title=title, kind=kind, **fields)
         return call
@@ -232,7 +232,7 @@ class ScriptedTurn:
         diff: tuple[str, str | None, str] | None = None,
         **fields: Any,
     ) -> None:
-        """Tell more of a tool call: its status, the text that it has produced, a file that it has changed.
+        """Update a tool call: its status, its output, a file that it has changed.
 
         `diff` is a path, the old text (`None` for a new file) and the new one; `fields` are more of ACP's.
         """
@@ -253,38 +253,38 @@ class ScriptedTurn:
         call: str | None = None,
         options: Iterable[str] = ("allow_once", "allow_always", "reject_once", "reject_always"),
     ) -> str:
-        """Ask whether a tool may be used. Returns the kind of option that was chosen, or `cancelled`.
+        """Ask whether a tool may be used. Returns the kind of the chosen option, or `cancelled`.
 
-        With the `call` that was told before, its title and kind are left out.
+        With the id of an earlier `call`, title and kind are left out.
         """
-        told: dict[str, Any] = {"toolCallId": call}
+        sent: dict[str, Any] = {"toolCallId": call}
         if call is None:
-            told = {"toolCallId": f"tool-{next(self._ids)}", "title": title, "kind": kind}
+            sent = {"toolCallId": f"tool-{next(self._ids)}", "title": title, "kind": kind}
         offered = [{"optionId": each, "name": each.replace("_", " "), "kind": each} for each in options]
-        params = {"sessionId": self.session_id, "toolCall": told, "options": offered}
+        params = {"sessionId": self.session_id, "toolCall": sent, "options": offered}
         outcome = (await self.request("session/request_permission", params))["outcome"]
         return outcome.get("optionId", outcome["outcome"])
 
     def usage(self, used: int = 0, size: int = 0, cost_usd: float | None = None) -> None:
-        """Tell how full the context is, and what the session has cost since it began."""
+        """Send the fill of the context window, and the cost of the session so far."""
         cost = {} if cost_usd is None else {"cost": {"amount": cost_usd, "currency": "USD"}}
         self.update("usage_update", used=used, size=size, **cost)
 
     def plan(self, *entries: str) -> None:
-        """Tell a plan."""
-        told = [{"content": each, "priority": "medium", "status": "pending"} for each in entries]
-        self.update("plan", entries=told)
+        """Send a plan."""
+        sent = [{"content": each, "priority": "medium", "status": "pending"} for each in entries]
+        self.update("plan", entries=sent)
 
     def update(self, update: str, /, **fields: Any) -> None:
-        """Tell anything, by ACP's names: `turn.update("current_mode_update", currentModeId="ask")`."""
+        """Send any update, by ACP's names: `turn.update("current_mode_update", currentModeId="ask")`."""
         params = {"sessionId": self.session_id, "update": {"sessionUpdate": update, **fields}}
         self._wire.send(method="session/update", params=params)
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Ask the client for something, such as `fs/read_text_file`, and wait for the answer.
+        """Send a request to the client, such as `fs/read_text_file`, and wait for the answer.
 
         Raises:
-            RuntimeError: It answered with an error.
+            RuntimeError: The answer is an error.
         """
         return await self._ask(method, params)
 
@@ -293,7 +293,7 @@ class ScriptedTurn:
         self._wire.log(line)
 
     def noise(self, line: str) -> None:
-        """Write something to the standard output that is no message."""
+        """Write a line to the standard output that is no message."""
         self._wire.write(line.encode())
 
     async def cancelled(self) -> None:
@@ -321,27 +321,27 @@ EVERYTHING: Mapping[str, Any] = {
     "mcpCapabilities": {"http": True, "sse": True},
     "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
 }
-"""The capabilities of an agent that can do everything."""
+"""The capabilities of an agent that supports everything."""
 
 Script: TypeAlias = str | Sequence[str] | Callable[[ScriptedTurn], Awaitable[str | None]]
-"""A turn: what is said, in one piece or several; or a function that plays it and may return a stop reason."""
+"""A turn: its text, in one piece or several, or a function that plays it and may return a stop reason."""
 
 
 class ScriptedAgent(Inside):
-    """An agent whose turns are written down.
+    """An agent whose turns are scripted.
 
-    It keeps its sessions and goes on with its turns when it is started again. All that it was told is in
-    `requests`. A turn that was not written down fails.
+    After a restart it keeps its sessions and continues with its turns. All messages of the client are in
+    `requests`. A turn beyond the script fails.
 
     Args:
-        turns: The turns, one after the other; or a function that plays them all.
-        name: What the agent is called.
+        turns: The turns, one after the other, or a function that plays them all.
+        name: The agent's name.
         capabilities: Its `agentCapabilities`: see `EVERYTHING`.
         modes: The ids of its modes; it begins in the first.
-        options: Its config options by id, each with the values to choose from; the first holds.
+        options: Its config options by id, each with its possible values; the first is the current one.
         commands: The names of its commands.
         fails: Requests that it answers with an error, by method: `{"session/new": {"code": -32000, ...}}`.
-        native_system_prompt: Whether it takes a system prompt of its own.
+        native_system_prompt: True if it takes a system prompt in `_meta`.
     """
 
     def __init__(
@@ -359,9 +359,9 @@ class ScriptedAgent(Inside):
         super().__init__(name)
         self.native_system_prompt = native_system_prompt
         self.requests: list[dict[str, Any]] = []
-        """All messages of the client, as they came."""
+        """All messages of the client."""
         self.fails: dict[str, Mapping[str, Any]] = dict(fails or {})
-        """Which requests fail from now on."""
+        """The requests that fail from now on."""
         self._turns = itertools.repeat(turns) if callable(turns) else iter(turns)
         self._capabilities = dict(capabilities or {})
         self._modes = tuple(modes)
@@ -377,30 +377,30 @@ class ScriptedAgent(Inside):
 
     @property
     def methods(self) -> list[str]:
-        """The names of all that it was asked and told."""
+        """The methods of all requests and notifications of the client."""
         return [message["method"] for message in self.requests if "method" in message]
 
     @property
     def prompts(self) -> list[str]:
-        """The texts of all prompts."""
+        """Texts of all prompts."""
         blocks = (each["params"]["prompt"] for each in self.asked("session/prompt"))
         return ["\n\n".join(one["text"] for one in each if one.get("type") == "text") for each in blocks]
 
     def asked(self, method: str) -> list[dict[str, Any]]:
-        """The requests of one kind."""
+        """Return the requests of one method."""
         return [message for message in self.requests if message.get("method") == method]
 
     def log(self, line: str) -> None:
-        """Write to the log of the agent that runs."""
+        """Write to the log of the running agent."""
         self._now().log(line)
 
     def tell(self, session_id: str, update: str, **fields: Any) -> None:
-        """Tell something of a session, outside a turn."""
+        """Send an update of a session, outside a turn."""
         params = {"sessionId": session_id, "update": {"sessionUpdate": update, **fields}}
         self._now().send(method="session/update", params=params)
 
     def exit(self, code: int = 1) -> None:
-        """End the agent that runs."""
+        """End the running agent."""
         self._now()
         self._tasks.create_task(_end(code))
 
@@ -410,12 +410,12 @@ class ScriptedAgent(Inside):
         return self._wire
 
     async def play(self, wire: Wire) -> None:
-        """Be the agent. Who starts it calls this."""
+        """Play the agent. Starting it calls this."""
         self._wire = wire
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 await self._listen(wire)
-                raise Ended(Exit(code=0))  # so turns that run end, too
+                raise Ended(Exit(code=0))  # so that running turns end, too
         except BaseExceptionGroup as ended:
             raise ended.exceptions[0] from None
 
@@ -426,7 +426,7 @@ class ScriptedAgent(Inside):
                 self._heard(message)
             elif "id" not in message:
                 if (turn := self._running.get(message["params"].get("sessionId"))) is not None:
-                    turn.is_cancelled.set()  # the only notification that there is
+                    turn.is_cancelled.set()  # the only notification
             elif message["method"] == "session/prompt":
                 self._tasks.create_task(self._answer(wire, message))
             else:
@@ -446,7 +446,7 @@ class ScriptedAgent(Inside):
             wire.send(id=message["id"], error=refused.error)
         except Ended:
             raise
-        except Exception as problem:  # noqa: BLE001 - the test sees it in the turn's error
+        except Exception as problem:  # noqa: BLE001 - the test gets it as the turn's error
             error = {"code": -32603, "message": f"the script failed with {problem!r}"}
             wire.send(id=message["id"], error=error)
 
@@ -463,8 +463,8 @@ class ScriptedAgent(Inside):
             for text in [script] if isinstance(script, str) else script:
                 turn.say(text)
         reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
-        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
-        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
+        sent = {"usage": turn.tokens, "_meta": turn.answer_meta}
+        return {"stopReason": reason, **{name: value for name, value in sent.items() if value}}
 
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"
@@ -482,7 +482,7 @@ class ScriptedAgent(Inside):
             asked.set_result(answer.get("result"))
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        """What a request is answered with, apart from prompts. Override it for more."""
+        """Return the answer to a request, except for prompts. Override it for more methods."""
         session_id = params.get("sessionId", "")
         match method:
             case "initialize":
@@ -513,8 +513,8 @@ class ScriptedAgent(Inside):
             available = [{"id": mode, "name": mode} for mode in self._modes]
             answer["modes"] = {"currentModeId": self._modes[0], "availableModes": available}
         if self._commands:
-            told = [{"name": name, "description": ""} for name in self._commands]
-            self.tell(session_id, "available_commands_update", availableCommands=told)
+            sent = [{"name": name, "description": ""} for name in self._commands]
+            self.tell(session_id, "available_commands_update", availableCommands=sent)
         return answer
 
     def _chosen(self, option: str, value: str) -> dict[str, Any]:
@@ -541,11 +541,11 @@ async def _end(code: int) -> None:
     raise Ended(Exit(code=code))
 
 
-# -- an agent that plays what was recorded -----------------------------------------------------------------
+# -- an agent that replays a conversation -----------------------------------------------------------------
 
 
 class _TranscriptLine(msgspec.Struct, frozen=True, rename={"origin": "from", "exit_code": "exitCode"}):
-    """One line of what a `Recorder` has written."""
+    """One line of a `Recorder`'s file."""
 
     origin: Literal["client", "agent", "log", "end"]
     message: Any = None
@@ -554,18 +554,18 @@ class _TranscriptLine(msgspec.Struct, frozen=True, rename={"origin": "from", "ex
 
 
 class Replay(Inside):
-    """Says again what an agent has said, when the client asks again what it has asked.
+    """Replays the agent's side of a recorded conversation.
 
-    `agents.ask("claude", ..., record="talk.ndjson")` records. What the client asks has to come in the same
-    order; its parameters may differ. A file with several conversations is played one for each start. A client
-    that goes another way is answered with an error that says what was expected.
+    `agents.ask("claude", ..., record="talk.ndjson")` records one. The client has to send the same requests in
+    the same order; parameters may differ. Of a file with several conversations, each start plays the next. An
+    unexpected request is answered with an error that names the expected one.
 
     Args:
         path: The file.
-        name: What the agent is called.
+        name: The agent's name.
 
     Raises:
-        FileUnreadable: The file is not there, or is no transcript.
+        FileUnreadable: The file is missing, or is no transcript.
     """
 
     def __init__(self, path: Path | str, *, name: str = "replay") -> None:
@@ -585,9 +585,9 @@ class Replay(Inside):
             raise FileUnreadable(f"{path} is empty")
 
     async def play(self, wire: Wire) -> None:
-        """Be the agent. Who starts it calls this."""
+        """Play the agent. Starting it calls this."""
         place = min(self.starts, len(self._conversations)) - 1
-        ids: dict[str, Any] = {}  # of the requests then: what they are now
+        ids: dict[str, Any] = {}  # the ids of requests now, by those in the file
         for entry in self._conversations[place]:
             match entry.origin:
                 case "client":
@@ -605,7 +605,7 @@ class Replay(Inside):
             self._refuse(message, "nothing", wire)
 
     async def _expect(self, then: dict[str, Any], wire: Wire, ids: dict[str, Any]) -> bool:
-        """Wait for what the client said then. Returns whether it has not ended."""
+        """Wait for the client's recorded message. Returns false if the client has ended."""
         while (message := await wire.receive()) is not None:
             if message.get("method") == then.get("method"):
                 if "method" in then and "id" in then:

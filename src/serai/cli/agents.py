@@ -326,7 +326,7 @@ def _introduction(
     is_refused = isinstance(introduction.problem, AuthRequired)
     return {
         **_document(found, remembered),
-        "agentInfo": asdict(handshake.agent_info),
+        "agentInfo": handshake.agent_info,
         "protocolVersion": handshake.protocol_version,
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
@@ -342,7 +342,7 @@ def _introduction(
 def _lines(found: FoundAgent, introduction: Introduction) -> Iterator[str]:
     handshake = introduction.handshake
     info = handshake.agent_info
-    yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()
+    yield f"{info['title'] or info['name'] or found.label} {info['version'] or found.version or ''}".rstrip()
     yield f"  program       {found.path}"
     yield f"  can           {_abilities(handshake.capabilities)}"
     for method in handshake.auth_methods:

@@ -96,7 +96,7 @@ def configure_acp(parser: argparse.ArgumentParser) -> None:
 
 
 def _capabilities(options: argparse.Namespace) -> int:
-    print_json(AgentCapabilities.of(_result(read_input(options.file))))
+    print_json(AgentCapabilities.read(_result(read_input(options.file))))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What is said to an agent, from a message history: only what it does not know yet."""
+"""The prompt for an agent, from a message history: only what it does not know yet."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import takewhile
 from pydantic_ai import messages as m
 from pydantic_ai.exceptions import UserError
 
-from serai.agents.ask.prompt import Aside, Part, audio, image, link
+from serai.acp.prompt import file_block
+from serai.agents.ask.prompt import Aside, Part, link
 
 _TOOLS = m.ToolCallPart | m.ToolReturnPart | m.NativeToolCallPart | m.NativeToolReturnPart
-_TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 
 
 def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
-    """The parts of a prompt. Marks for caches are left out.
+    """Return the parts of a prompt. Cache points are left out.
 
     Raises:
-        UserError: A file is with another provider, where no agent can have it.
+        UserError: A file is stored by another provider, where no agent can read it.
     """
     if isinstance(content, str):
         return [content]
@@ -36,24 +36,14 @@ def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
                 is_data = item.url.startswith("data:")
                 parts.append(_file(m.BinaryContent.from_data_uri(item.url)) if is_data else link(item.url))
             case m.UploadedFile():
-                raise UserError(f"no agent can have the file {item.file_id}: {item.provider_name} keeps it")
+                raise UserError(f"no agent can read the file {item.file_id}: {item.provider_name} stores it")
             case m.CachePoint():
                 pass
     return parts
 
 
 def _file(file: m.BinaryContent) -> Part:
-    """A picture, a sound, or any other file with what is in it."""
-    if file.is_image:
-        return image(file.data, file.media_type)
-    if file.is_audio:
-        return audio(file.data, file.media_type)
-    resource = {"uri": f"attachment:///{file.identifier}", "mimeType": file.media_type}
-    if file.media_type.startswith("text/") or file.media_type in _TEXTS:
-        resource["text"] = file.data.decode("utf-8", errors="replace")
-    else:
-        resource["blob"] = file.base64
-    return {"type": "resource", "resource": resource}
+    return file_block(file.base64, file.media_type, f"attachment:///{file.identifier}")
 
 
 SYSTEM = "serai"
@@ -64,20 +54,20 @@ _GO_ON = "Go on with it. This is said now:"
 
 
 @dataclass(slots=True)
-class Said:
-    """What a request says to an agent."""
+class AgentPrompt:
+    """The prompt that is made of a request."""
 
     standing: str = ""
-    """What holds for the whole conversation: instructions, and the system prompts that it begins with."""
+    """The instructions for the whole conversation, and the system prompts at its beginning."""
     parts: list[Part] = field(default_factory=list[Part])
-    """What is said now. Texts that follow one another are one."""
+    """The parts of the prompt. Texts that follow one another are joined."""
     has_answers: bool = False
-    """Whether there are answers that the agent does not know, and that are told among the parts."""
+    """True if the parts hold earlier answers that the agent does not know."""
     has_tool_turns: bool = False
-    """Whether tool calls or results were left out."""
+    """True if tool calls or results were left out."""
 
     def add(self, *parts: Part) -> None:
-        """Say more."""
+        """Add parts."""
         for part in parts:
             last = self.parts[-1] if self.parts else None
             if isinstance(part, str) and isinstance(last, str):
@@ -86,64 +76,64 @@ class Said:
                 self.parts.append(part)
 
 
-def said_in(
+def prompt_for(
     messages: Sequence[m.ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
-) -> Said:
-    """What is new in a history for a session.
+) -> AgentPrompt:
+    """Return the prompt with what is new in a history for a session.
 
-    A session knows all up to its own last answer. Answers of others that came after that are told in the
-    prompt; tool calls and results are left out, and so is what was thought.
+    A session knows everything up to its own last answer. Later answers of others are quoted in the prompt;
+    tool calls, results and reasoning are left out.
     """
     begin = _known(messages, session_id)
     unknown = list(messages[begin:])
-    said = Said()
+    prompt = AgentPrompt()
     standing: list[str] = []
     if begin == 0 and unknown and isinstance(first := unknown[0], m.ModelRequest):
         leading = list(takewhile(lambda part: isinstance(part, m.SystemPromptPart), first.parts))
         standing = [part.content for part in leading if isinstance(part, m.SystemPromptPart)]
         unknown[0] = m.ModelRequest(first.parts[len(leading) :])
-    said.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
-    said.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
-    said.has_answers = any(isinstance(message, m.ModelResponse) and message.text for message in unknown)
+    prompt.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
+    prompt.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
+    prompt.has_answers = any(isinstance(message, m.ModelResponse) and message.text for message in unknown)
     last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, m.ModelResponse)), default=-1)
-    if said.has_answers:
-        said.add(_BEGAN)
+    if prompt.has_answers:
+        prompt.add(_BEGAN)
     for number, message in enumerate(unknown):
         if isinstance(message, m.ModelResponse):
             if message.text:
-                said.add(f"Assistant:\n{message.text}")
-            if number == last_answer and said.has_answers:
-                said.add(_GO_ON)
+                prompt.add(f"Assistant:\n{message.text}")
+            if number == last_answer and prompt.has_answers:
+                prompt.add(_GO_ON)
             continue
         parts = [part for each in message.parts for part in _parts(each)]
-        if parts and number < last_answer and said.has_answers:
+        if parts and number < last_answer and prompt.has_answers:
             first_part, *parts = parts if isinstance(parts[0], str) else ["", *parts]
-            said.add(f"User:\n{first_part}".rstrip())
-        said.add(*parts)
-    return said
+            prompt.add(f"User:\n{first_part}".rstrip())
+        prompt.add(*parts)
+    return prompt
 
 
-def with_standing(said: Said, told: str | None) -> list[Part]:
-    """The parts, with what holds for the whole conversation where the agent has not been told so before."""
-    if said.standing == (told or ""):
-        return list(said.parts)
-    if not said.standing:
+def with_instructions(prompt: AgentPrompt, sent_before: str | None) -> list[Part]:
+    """Return the parts, with the instructions if they differ from those that were sent before."""
+    if prompt.standing == (sent_before or ""):
+        return list(prompt.parts)
+    if not prompt.standing:
         text = "The earlier instructions do not hold any more."
-    elif told:
-        text = f"These instructions hold from now on, instead of the earlier ones:\n\n{said.standing}"
+    elif sent_before:
+        text = f"These instructions hold from now on, instead of the earlier ones:\n\n{prompt.standing}"
     else:
-        text = said.standing
-    match said.parts:
+        text = prompt.standing
+    match prompt.parts:
         case []:
             return [text]
         case [str() as first, *rest] if not first.startswith("/"):
             return [f"{text}\n\n{first}", *rest]
         case _:  # a command must stay at the beginning
-            return [*said.parts, Aside(text)]
+            return [*prompt.parts, Aside(text)]
 
 
 def _known(messages: Sequence[m.ModelMessage], session_id: str | None) -> int:
-    """How many messages a session knows."""
+    """Return how many messages a session knows."""
     for number, message in reversed([*enumerate(messages, 1)]):
         if session_id is None or not isinstance(message, m.ModelResponse):
             continue

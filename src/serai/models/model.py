@@ -20,7 +20,7 @@ from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef
 from serai.agents.ask.turn import AgentStream
 from serai.agents.several import Candidate
-from serai.models.history import SYSTEM, Said, said_in, with_standing
+from serai.models.history import SYSTEM, AgentPrompt, prompt_for, with_instructions
 from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
 from serai.models.response import AgentResponse
 
@@ -67,8 +67,8 @@ class AgentModel(Model[Any]):
         known = agent if isinstance(agent, AgentClient) else client(agent)
         self._client = known.having(**options)
         self._session: WireSession | None = None
-        self._told: tuple[str | None, str | None] = (None, None)
-        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
+        self._sent: tuple[str | None, str | None] = (None, None)
+        """The session's id and the instructions that were sent last. A renewed session has another id."""
 
     @classmethod
     def of(cls, session: WireSession, *, settings: ModelSettings | None = None) -> Self:
@@ -82,7 +82,7 @@ class AgentModel(Model[Any]):
 
     @property
     def model_name(self) -> str:
-        """The agent's name, and that of its model where one was asked for: `claude/sonnet`."""
+        """The agent's name, and its model's if one was chosen: `claude/sonnet`."""
         model = self._client.defaults.get("model")
         return f"{self._client.name}/{model}" if model else self._client.name
 
@@ -130,21 +130,21 @@ class AgentModel(Model[Any]):
         settings = merge_model_settings(self.settings, model_settings)
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
         refuse_tools(agent, parameters)
-        said = said_in(
+        prompt = prompt_for(
             messages,
             instructions=[part.content for part in self._get_instruction_parts(messages, parameters) or ()],
             session_id=self._session_id,
         )
         warn_of_settings(agent, dict(settings or {}))
-        warn_of_history(agent, said)
-        turn = self._asked(said)
+        warn_of_history(agent, prompt)
+        turn = self._asked(prompt)
         response = AgentResponse(parameters, turn=turn, name=self.model_name)
         response.provider_response_id = self._session_id
         try:
             await response.began()
             yield response
         except BaseException:
-            self._told = (None, None)  # nobody knows whether it was heard
+            self._sent = (None, None)  # the agent may not have got it
             raise
         finally:
             # pydantic-ai waits within cancel scopes, which cancel again and again.
@@ -153,27 +153,27 @@ class AgentModel(Model[Any]):
 
     @property
     def _session_id(self) -> str | None:
-        """The session that goes on, if one does."""
+        """The id of the session that is continued; `None` for a new one."""
         if self._session is not None:
             return self._session.id
         return self._client.defaults.get("load") or self._client.defaults.get("resume")
 
-    def _asked(self, said: Said) -> AgentStream:
-        """The turn: in the open session, else of an agent of its own, of which nothing is left then."""
+    def _asked(self, prompt: AgentPrompt) -> AgentStream:
+        """Begin the turn: in the open session, else with an agent that is ended after it."""
         if self._session is not None:
-            session_id, told = self._told
-            parts = with_standing(said, told if session_id == self._session.id else None)
-            self._told = (self._session.id, said.standing)
+            session_id, sent_before = self._sent
+            parts = with_instructions(prompt, sent_before if session_id == self._session.id else None)
+            self._sent = (self._session.id, prompt.standing)
             return self._session.stream(parts)
-        # An agent that has a place for what holds throughout is told it there.
-        texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
-        parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
+        # An agent with a place for a system prompt gets the instructions there.
+        texts = [text for text in (self._client.defaults.get("system_prompt"), prompt.standing) if text]
+        parts: list[Part] = list(prompt.parts) or [texts.pop()] if texts else list(prompt.parts)
         more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
         return self._client.stream(parts, **more)
 
 
 def agent_provider(**defaults: Unpack[Options]) -> Callable[..., AgentModel]:
-    """Makes models that have the same defaults.
+    """Return a function that makes models with these defaults.
 
         models = agent_provider(cwd=project)
         agent = Agent(models("claude", model="sonnet"))

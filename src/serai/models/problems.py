@@ -1,4 +1,4 @@
-"""What goes wrong, in pydantic-ai's words: errors of agents, and what an agent cannot do."""
+"""Errors and limits of agents as pydantic-ai's exceptions and warnings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pydantic_ai.settings import ModelSettings
 
 from serai import errors as ours
 from serai.errors import SeraiError
-from serai.models.history import Said
+from serai.models.history import AgentPrompt
 
-# The first that fits counts, so what is special stands before what is general.
+# The first match counts, so subclasses come first.
 _FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
     (ours.AgentUnknown, theirs.ModelNotFoundError),
     (ours.AgentNotInstalled, theirs.ModelNotFoundError),
@@ -35,9 +35,9 @@ _FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
 
 
 def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentRunError | UserError:
-    """What pydantic-ai calls an error of an agent. Raise it `from` the error.
+    """Return pydantic-ai's exception for an error of an agent. Raise it `from` the error.
 
-    A budget that is spent is a limit of the person's own: no other model is tried then.
+    A spent budget is the user's own limit: no other model is tried then.
     """
     if isinstance(error, ours.BudgetExceeded):
         return theirs.UsageLimitExceeded(str(error))
@@ -50,17 +50,17 @@ def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentR
 
 
 _KEPT_BY_PYDANTIC_AI = frozenset({"request_timeout", "first_event_timeout"})
-"""Settings that hold for every model, since pydantic-ai itself keeps them."""
+"""Settings that pydantic-ai itself applies, for every model."""
 
 
 class AgentModelWarning(UserWarning):
-    """Something of a conversation or a prompt did not reach the agent as it was."""
+    """Part of a conversation or a prompt did not reach the agent as it was."""
 
 
 def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
     """Warn of the settings that an agent does not take: all but a few.
 
-    Those that begin with the name of another provider are meant for that one, and ignored in silence.
+    Settings with the prefix of another provider are meant for that one, and are ignored silently.
     """
     names = [
         name
@@ -75,19 +75,19 @@ def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
         )
 
 
-def warn_of_history(agent: str, said: Said) -> None:
-    """Warn of what becomes of a history that the session does not know."""
-    if said.has_answers:
+def warn_of_history(agent: str, prompt: AgentPrompt) -> None:
+    """Warn of answers and tool calls in a history that the session does not know."""
+    if prompt.has_answers:
         warn(
             f'Agent "{agent}" does not know the earlier answers of the history — they are told in the prompt.'
             f" A model that is made of a session remembers them: AgentModel.of(session)."
         )
-    if said.has_tool_turns:
+    if prompt.has_tool_turns:
         warn(f'Agent "{agent}" does not take the tool calls and results of this history — dropped.')
 
 
 def refuse_tools(agent: str, parameters: ModelRequestParameters) -> None:
-    """Refuse function tools: an answer that was made without them would look as if all were well.
+    """Refuse function tools: an answer without them would look as if all were well.
 
     Raises:
         UserError: There are some.
@@ -101,5 +101,5 @@ def refuse_tools(agent: str, parameters: ModelRequestParameters) -> None:
 
 
 def warn(message: str) -> None:
-    """Warn of what did not reach the agent, or the person, as it was."""
+    """Warn of something that did not reach the agent, or the person, as it was."""
     warnings.warn(message, AgentModelWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What an agent answers, as pydantic-ai has it: text, thinking, its own tools, and what that took."""
+"""An agent's answer in pydantic-ai's terms: text, thinking, its own tools, and usage."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from serai.acp.shapes import is_object
-from serai.acp.tool_calls import ToolUse
-from serai.agents.ask.costs import Tokens
+from serai.acp.tool_calls import AgentToolCall
+from serai.agents.ask.costs import TurnTokens
 from serai.agents.ask.events import (
     AskResult,
     Event,
@@ -44,14 +44,14 @@ _REASONS: dict[str, FinishReason] = {
 
 
 def usage_of(result: AskResult) -> RequestUsage:
-    """The tokens of the turn, where the agent tells them, and what the turn alone has cost.
+    """Return the tokens of the turn, if the agent reports them, and the cost of the turn alone.
 
-    What an agent tells of a session's cost is the sum of all its turns, so it is not here. For pydantic-ai,
-    cached tokens are input, and thoughts are output.
+    An agent reports the cost of its session, which is the sum of all turns, so that is not here. For
+    pydantic-ai, cached tokens are input, and thoughts are output.
     """
     usage = RequestUsage(unmeasured_requests=1)
     if result.usage:
-        tokens = Tokens.of(result.usage)
+        tokens = TurnTokens.read(result.usage)
         usage = RequestUsage(
             input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
             output_tokens=tokens.output + tokens.thought,
@@ -65,7 +65,7 @@ def usage_of(result: AskResult) -> RequestUsage:
 
 
 def details_of(result: AskResult) -> dict[str, Any]:
-    """What pydantic-ai has no place for; `finish_reason` is the agent's own word."""
+    """Return the details that pydantic-ai has no field for; `finish_reason` is the agent's own word."""
     cost = result.cost
     details = {
         "finish_reason": result.stop_reason,
@@ -80,19 +80,19 @@ def details_of(result: AskResult) -> dict[str, Any]:
 
 @dataclass
 class AgentResponse(StreamedResponse):
-    """A turn of an agent, while it comes. `get` is the answer so far."""
+    """The answer of an agent, as it streams. `get` returns the answer so far."""
 
     turn: AgentStream
     name: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _message_id: str | None = None
     _has_text: bool = False
-    _calls: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
+    _calls: dict[str, AgentToolCall] = field(default_factory=dict[str, AgentToolCall])
 
     _first: Event | None = None
 
     async def began(self) -> None:
-        """Wait until something of the answer is there.
+        """Wait for the first event of the answer.
 
         Raises:
             ModelAPIError: The agent cannot be asked. The error's cause is Serai's.
@@ -117,12 +117,12 @@ class AgentResponse(StreamedResponse):
 
     @property
     def provider_url(self) -> None:
-        """There is none: the agent is a program."""
+        """None: the agent is a program."""
         return
 
     @property
     def timestamp(self) -> datetime:
-        """When it began."""
+        """The time at which it began."""
         return self._timestamp
 
     async def close_stream(self) -> None:
@@ -130,14 +130,14 @@ class AgentResponse(StreamedResponse):
         self.turn.cancel()
 
     def get_stream_cancel_errors(self) -> tuple[type[BaseException], ...]:
-        """None: a turn that was cancelled comes to its end as any other."""
+        """Return none: a cancelled turn ends like any other."""
         return ()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         event = self._first or await self._next()
         while not isinstance(event, TurnFinished):
-            for told in self._take(event):
-                yield told
+            for update in self._take(event):
+                yield update
             event = await self._next()
         self._end(event.result)
 
@@ -162,29 +162,29 @@ class AgentResponse(StreamedResponse):
                 pass  # plans, modes and the like are not part of an answer
 
     def _paragraph(self, text: str, message_id: str | None) -> str:
-        """The text; a message that follows another one is a new paragraph, as in `AskResult.text`."""
+        """Return the text. A message that follows another one is a new paragraph, as in `AskResult.text`."""
         is_next = self._has_text and message_id and self._message_id and message_id != self._message_id
         self._message_id = message_id
         self._has_text = True
         return f"\n\n{text}" if is_next else text
 
-    def _used(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
-        """What is new of a call: often its arguments come only after its beginning."""
+    def _used(self, call: AgentToolCall) -> Iterator[ModelResponseStreamEvent]:
+        """Yield the events for what is new of a call. Often its arguments come only after its beginning."""
         before, self._calls[call.id] = self._calls.get(call.id), call
         manager, part_id = self._parts_manager, ("call", call.id)
         if before is None:
             yield manager.handle_part(vendor_part_id=part_id, part=_called(call))
         elif (call.input, _details(call)) != (before.input, _details(before)):
             args = _arguments(call) if call.input != before.input else None
-            told = manager.handle_tool_call_delta(
+            update = manager.handle_tool_call_delta(
                 vendor_part_id=part_id, args=args, provider_name=SYSTEM, provider_details=_details(call)
             )
-            if told is not None:
-                yield told
+            if update is not None:
+                yield update
         if call.is_over:
-            told = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
-            if before is None or not before.is_over:  # more of what came of it is no other return
-                yield told
+            update = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
+            if before is None or not before.is_over:  # more results are no second return
+                yield update
 
     def _end(self, result: AskResult) -> None:
         self.provider_response_id = result.session_id
@@ -195,7 +195,7 @@ class AgentResponse(StreamedResponse):
             warn(f'Agent "{result.agent}" does not take these parts of a prompt — dropped: {kinds}.')
 
 
-def _called(call: ToolUse) -> NativeToolCallPart:
+def _called(call: AgentToolCall) -> NativeToolCallPart:
     return NativeToolCallPart(
         tool_name=call.name or call.kind,
         args=_arguments(call),
@@ -205,7 +205,7 @@ def _called(call: ToolUse) -> NativeToolCallPart:
     )
 
 
-def _returned(call: ToolUse) -> NativeToolReturnPart:
+def _returned(call: AgentToolCall) -> NativeToolReturnPart:
     return NativeToolReturnPart(
         tool_name=call.name or call.kind,
         content=call.output if call.output is not None else call.text,
@@ -216,11 +216,11 @@ def _returned(call: ToolUse) -> NativeToolReturnPart:
     )
 
 
-def _arguments(call: ToolUse) -> dict[str, Any] | None:
+def _arguments(call: AgentToolCall) -> dict[str, Any] | None:
     if call.input is None:
         return None
     return dict(call.input) if is_object(call.input) else {"input": call.input}
 
 
-def _details(call: ToolUse) -> dict[str, Any]:
+def _details(call: AgentToolCall) -> dict[str, Any]:
     return {"title": call.title, "kind": call.kind, "locations": [dict(each) for each in call.locations]}

@@ -34,7 +34,7 @@ _TOKENS_OF_IMAGE = 16_384
 """More than any vendor counts for one image."""
 
 
-class Price(NamedTuple):
+class MicrocentPrice(NamedTuple):
     """Microcents for a million tokens."""
 
     input: int
@@ -45,7 +45,7 @@ class Price(NamedTuple):
     @classmethod
     def of_dollars(
         cls, input_price: Decimal | float, output_price: Decimal | float, cache_read: Decimal | None = None
-    ) -> Price:
+    ) -> MicrocentPrice:
         """The price that is so many dollars for a million tokens."""
         return cls(
             _microcents(input_price),
@@ -59,7 +59,7 @@ def _microcents(dollars: Decimal | float) -> int:
     return int(exact.to_integral_value(ROUND_CEILING))
 
 
-def cost_of(usage: LlmUsage, price: Price) -> int:
+def cost_of(usage: LlmUsage, price: MicrocentPrice) -> int:
     """What a request has cost."""
     cached = min(usage.cache_read_tokens, usage.input_tokens)
     cache_price = price.input if price.cache_read is None else price.cache_read
@@ -71,12 +71,12 @@ def cost_of(usage: LlmUsage, price: Price) -> int:
     return -(-exact // _MILLION)
 
 
-def settled_cost(usage: LlmUsage, price: Price, reserved: int) -> int:
+def settled_cost(usage: LlmUsage, price: MicrocentPrice, reserved: int) -> int:
     """What an answered request has cost. Where a server does not say what it took, all that was reserved."""
     return cost_of(usage, price) if usage.input_tokens or usage.output_tokens else reserved
 
 
-def worst_cost(request: LlmRequest, price: Price) -> int:
+def worst_cost(request: LlmRequest, price: MicrocentPrice) -> int:
     """What a request can cost at most: this is reserved for it."""
     usage = LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
     return cost_of(usage, price._replace(cache_read=None))

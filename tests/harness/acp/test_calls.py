@@ -182,7 +182,7 @@ async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(inn: I
     await confirm(client, session, await pending(client, session))
     over = await ended(client, session, turn)
     assert "cancelled" in said(over)
-    assert "offers no answer" in notices(over)[0]
+    assert "offers no matching answer" in notices(over)[0]
 
 
 # -- edits -------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Cli
 
 
 def options(*told: dict[str, Any]) -> Choices:
-    return Choices.of(None, read_options(list(told)))
+    return Choices.from_session(None, read_options(list(told)))
 
 
 def select(name: str, **more: Any) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def test_an_option_cannot_pass_for_a_setting_of_the_hosts() -> None:
 
 def test_what_was_learned_can_be_written_down_and_read_again() -> None:
     modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x", "name": "X"}]})
-    choices = Choices.of(modes, read_options([select("style"), select("model")]))
+    choices = Choices.from_session(modes, read_options([select("style"), select("model")]))
     again = Choices.read(json.loads(json.dumps(choices.to_json())))
     assert schema_of(again) == schema_of(choices)
     assert again.model_infos("p") == choices.model_infos("p")

@@ -147,7 +147,7 @@ def test_of_a_long_conversation_the_end_is_told() -> None:
 @pytest.fixture
 def handshakes(shared_folder: Path) -> dict[str, Handshake]:
     return {
-        path.stem: Handshake.of(json.loads(path.read_text())["initialize"]["result"])
+        path.stem: Handshake.read(json.loads(path.read_text())["initialize"]["result"])
         for path in sorted((shared_folder / "fixtures" / "acp-handshakes").glob("*.json"))
     }
 
@@ -169,6 +169,6 @@ def test_every_handshake_gives_what_a_session_may_declare(handshakes: dict[str, 
 
 
 def test_a_handshake_that_says_nothing_promises_nothing() -> None:
-    assert not can_steer(Handshake.of(None))
-    assert not can_steer(Handshake.of({"_meta": {"steering": {"supported": "yes"}}}))
-    assert can_steer(Handshake.of({"agentCapabilities": {"_meta": {"steering": {"supported": True}}}}))
+    assert not can_steer(Handshake.read(None))
+    assert not can_steer(Handshake.read({"_meta": {"steering": {"supported": "yes"}}}))
+    assert can_steer(Handshake.read({"agentCapabilities": {"_meta": {"steering": {"supported": True}}}}))

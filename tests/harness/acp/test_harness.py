@@ -122,8 +122,8 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)
     assert agent._link.last is not None
-    os.kill(agent._link.last.agent.connection.child.pid, signal.SIGKILL)
-    watching = agent._link.last.agent.connection.watching
+    os.kill(agent._link.last.agent.child.pid, signal.SIGKILL)
+    watching = agent._link.last.agent.watching
     assert watching is not None
     await watching
     return agent

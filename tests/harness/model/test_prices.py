@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.config.models import ModelKind, ModelRef, ModelServer, PricePerMillion
 from serai.harness.model.client import price_of
-from serai.session.budget import Price
+from serai.session.budget import MicrocentPrice
 
 
 def at(kind: ModelKind, model: str, url: str | None = None) -> ModelRef:
@@ -13,11 +13,13 @@ def at(kind: ModelKind, model: str, url: str | None = None) -> ModelRef:
 
 
 def test_the_file_says_what_a_model_costs() -> None:
-    assert price_of(at(ModelKind.OPENAI, "own"), 10) == Price(50_000_000, 200_000_000)
+    assert price_of(at(ModelKind.OPENAI, "own"), 10) == MicrocentPrice(50_000_000, 200_000_000)
 
 
 def test_the_public_list_knows_the_models_of_vendors() -> None:
-    assert price_of(at(ModelKind.OPENAI, "gpt-4o-mini"), 10) == Price(15_000_000, 60_000_000, 7_500_000)
+    assert price_of(at(ModelKind.OPENAI, "gpt-4o-mini"), 10) == MicrocentPrice(
+        15_000_000, 60_000_000, 7_500_000
+    )
 
 
 def test_a_large_request_may_cost_more_for_each_token() -> None:

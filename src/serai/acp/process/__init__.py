@@ -1,1 +1,1 @@
-"""One agent's process and the conversation with it; `connection` has all of it, until nothing is left."""
+"""One agent's process and the conversation with it. Begin with `connection`."""

@@ -3,114 +3,137 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import subprocess
 import time
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Required, TypedDict
+from typing import Any, Literal, Required, TypeAlias, TypedDict
 
-from serai import errors
+import msgspec
+from msgspec import Struct
+
+from serai import errors, jsonrpc
 from serai.acp.client_side import ClientSide
 from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
-from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
+from serai.acp.shapes import is_object
+from serai.acp.updates import LINE, KnownUpdate, Update, read_update
+from serai.depth import checked
+from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
 from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 
+_log = logging.getLogger(__name__)
+
 EOF_GRACE = 1.0
-"""How long an agent may take to end because its input is closed, in seconds. Most do within that."""
+"""Seconds that an agent has to end after its input is closed. Most need less."""
 TERM_GRACE = 2.0
-"""How long it may take after that to end because it got TERM."""
+"""Seconds that an agent has to end after TERM."""
 _LAST_WORDS = 0.5
-"""How long the end of what a dead agent wrote may take to arrive: its children may hold its pipes open."""
+"""Longest wait for the last output of a dead agent, in seconds: its children may hold its pipes open."""
 _SHOWN = 600
-"""How much of what a dead agent printed stands in a message, in characters."""
+"""Longest excerpt of a dead agent's log in an error message, in characters."""
 _SHOWN_LINES = 5
 """The same in lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How an agent is started."""
+    """The command, variables and name of an agent to start."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables beside those of the host, whose own secrets an agent does not get."""
+    """Variables beside those of the host. The agent does not get the host's own secrets."""
     cwd: Path | None = None
     name: str = "agent"
-    """What people call it."""
+    """The agent's name in messages."""
     login: tuple[str, ...] = ()
     """The command with which a person signs in to it, when it is known."""
     install: str | None = None
-    """What to do when it is not there, as a sentence without a full stop."""
+    """Advice on installing it, as a sentence without a full stop."""
     env_filter: Callable[[dict[str, str]], Mapping[str, str]] | None = None
-    """Is given all variables at last, and says which it is started with."""
+    """Last step before the start: takes all variables and returns those that the agent gets."""
     auth_patterns: tuple[str, ...] = ()
-    """Lines of its log with one of these say that a person has to sign in: then it is ended at once."""
+    """Patterns of log lines that say that a person has to sign in: such a line ends the agent at once."""
     usage_patterns: tuple[str, ...] = ()
     """The same for an account that has nothing left to spend."""
     cumulative_tokens: bool = False
-    """Whether it tells the tokens of the session so far, and not those of the turn that ends."""
+    """True if it reports the tokens of the whole session, not those of the turn that ends."""
 
 
 class AgentOptions(TypedDict, total=False):
-    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
+    """Options for the start of an agent. For the time-outs `None`, 0 and less mean: no limit."""
 
     client: Required[ClientSide]
-    """Who answers what the agent asks."""
+    """Answers the agent's requests."""
     mask: Required[Callable[[str], str]]
-    """Takes secrets out of text: of the agent's log and its errors."""
+    """Removes secrets from text: from the agent's log and its errors."""
     warn: Required[Callable[[str], None]]
-    """Is told, in a sentence, what was left out because the agent cannot take it."""
+    """Takes a sentence about something that was left out because the agent does not support it."""
     start_timeout: float | None
-    """How long it may take to answer, in seconds."""
+    """Seconds until the agent has to answer `initialize`."""
     inactivity_timeout: float | None
-    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
+    """Seconds of silence that are allowed during a prompt or before an answer. Time in which a person is
+    asked does not count."""
     cancel_timeout: float
-    """How long it may take to stop when a prompt is cancelled, before it is ended."""
+    """Seconds until a cancelled prompt has to stop, before the agent is ended."""
     on_stderr: Callable[[str], None] | None
-    """Is told every line of its log, redacted."""
+    """Takes every line of the agent's log, redacted."""
     overhear: Callable[[str, bytes], None] | None
-    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
+    """Takes every line of the conversation as it is, with `client` or `agent` for its writer."""
 
 
-class Connection:
-    """The process, its pipes, and the conversation.
+class _UpdateParams(Struct):
+    session_id: str = msgspec.field(name="sessionId")
+    update: KnownUpdate
 
-    Args:
-        launch: How it is started.
-        listener: Who hears it.
-        options: What else was said.
-        excused: Whether the agent waits for an answer itself, and need not give one.
-        over: Is called once, when the process is gone and all that it said has been heard.
+
+class _UpdateFrame(Struct):
+    method: Literal["session/update"]
+    params: _UpdateParams
+    id: Any = msgspec.UNSET
+
+
+_read_update_frame = msgspec.json.Decoder(_UpdateFrame).decode
+_UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError, errors.ParseError)
+
+Then: TypeAlias = Callable[[Any, Exception | None], None]
+"""Takes the result of a request, or the error, at the moment at which it arrives: mostly a `ProtocolError`,
+and another one when there will be no answer."""
+
+
+class AgentConnection(ABC):
+    """One agent's process and the conversation with it.
+
+    The agent's updates, requests and other notifications go to `updated`, `asked` and `notified`, which must
+    not block.
     """
 
-    def __init__(
-        self,
-        launch: Launch,
-        listener: Listener,
-        options: AgentOptions,
-        *,
-        excused: Callable[[], bool],
-        over: Callable[[], None],
-    ) -> None:
+    def __init__(self, launch: Launch, options: AgentOptions) -> None:
+        self.launch = launch
         self.name = launch.name
-        self._on_stderr = options.get("on_stderr")
+        """The agent's name in messages."""
         self.tail = StderrTail(options["mask"], self._logged)
         self.failures = Failures(launch, options["mask"])
-        listener = replace(listener, noise=self.tail.add)
-        self.peer = AgentPeer(self._write, listener, self._line_too_long, options.get("overhear"))
         self.is_held = False
-        """Whether the agent has to wait, since someone does not take its updates."""
-        self._launch = launch
-        self._excused = excused
-        self._over = over
+        """True while the agent has to wait, because nobody takes its updates."""
+        self.watching: asyncio.Task[None] | None = None
+        """Done when the process is gone and all its output has been read."""
+        self._on_stderr = options.get("on_stderr")
+        self._overhear = options.get("overhear")
+        self._peer = jsonrpc.Peer[Then](LineCodec(), first_id=0)
+        self._lines = Lines()
+        self._unread: deque[bytes] = deque()
+        self._later: asyncio.Handle | None = None
         self._heard_at = float("-inf")
         self._urgent = 0
         self._full: set[str] = set()
@@ -118,11 +141,34 @@ class Connection:
         self._reason: Callable[[], errors.AgentError] | None = None
         self._broken = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
-        self.watching: asyncio.Task[None] | None = None
-        """Is done when the process is gone and all that it said has been heard."""
 
-    async def open(self, processes: Processes) -> None:
-        """Start the process. When this is cancelled, one that has started all the same is ended.
+    # -- for `Agent` ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def updated(self, session_id: str, update: Update, size: int) -> None:
+        """Take an update of a session, which was a line of `size` bytes."""
+
+    @abstractmethod
+    def asked(self, request: Request) -> None:
+        """Take a request of the agent."""
+
+    @abstractmethod
+    def notified(self, message: Notification) -> None:
+        """Take any other notification of the agent."""
+
+    @abstractmethod
+    def over(self) -> None:
+        """Clean up: the process is gone and all its output has been read. Called once."""
+
+    @property
+    @abstractmethod
+    def is_excused(self) -> bool:
+        """True while the agent itself waits for an answer, so that its silence does not count."""
+
+    # -- the process ---------------------------------------------------------------------------------------
+
+    async def start_process(self, processes: Processes) -> None:
+        """Start the process. When this is cancelled, a process that has already started is ended.
 
         Raises:
             AgentNotInstalled: The program is not there.
@@ -130,12 +176,12 @@ class Connection:
         """
 
         async def undo(_: None) -> None:
-            await self.close()
+            await self.end_process()
 
         try:
-            await uninterrupted(self._open(processes), undo)
+            await uninterrupted(self._start_process(processes), undo)
         except errors.ProcessNotStarted as error:
-            launch = self._launch
+            launch = self.launch
             missing = isinstance(error.__cause__, FileNotFoundError) and (
                 launch.cwd is None or launch.cwd.is_dir()
             )
@@ -143,77 +189,81 @@ class Connection:
             remedy = (launch.install if missing else None) or error.remedy
             raise kind(error.message, agent=launch.name, remedy=remedy) from None
 
-    async def _open(self, processes: Processes) -> None:
-        launch = self._launch
+    async def _start_process(self, processes: Processes) -> None:
+        launch = self.launch
+        environ = {**without_relative(inheritable(os.environ)), **launch.env}
         self.child = await processes.start(
             launch.argv,
             what=f"the agent {launch.name}",
             cwd=launch.cwd,
-            environ=_environ(launch),
+            environ=environ if launch.env_filter is None else launch.env_filter(environ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self.child, output=self.peer.feed, log=self.tail.feed)
+        self._pipes = await Pipes.connect(self.child, output=self.feed, log=self.tail.feed)
         self.watching = asyncio.create_task(self._watch())
-
-    # -- the process ---------------------------------------------------------------------------------------
 
     @property
     def exit(self) -> Exit | None:
-        """How the process ended; `None` while it runs, and when it was never there."""
+        """The end of the process; `None` while it runs, and when it never ran."""
         return self.child.exit if self.watching is not None else None
 
     @property
     def is_running(self) -> bool:
-        """Whether anything can be asked."""
+        """True while the agent can be asked something."""
         return not self._ended and self._reason is None
 
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of the agent's log, redacted."""
+        return str(self.tail)
+
     def check(self) -> None:
-        """Raise the reason when nothing can be asked any more, mostly an `AgentClosed`."""
+        """Raise the reason, mostly an `AgentClosed`, if the agent can no longer be asked anything."""
         if not self.is_running:
             raise self.reason()
 
     def reason(self) -> errors.AgentError:
-        """Why nothing can be asked any more, as a new error."""
+        """Return a new error that says why the agent can no longer be asked anything."""
         if self._reason is not None:
             return self._reason()
         return self.closed(f"is gone: {self.child.exit or 'ended'}")
 
     def closed(self, what: str) -> errors.AgentClosed:
-        """An error that tells what happened to the process, and what it wrote last."""
-        how = self.child.exit
-        tail = str(self.tail)
+        """Return an error that says what happened to the process and what it wrote last."""
+        ending = self.child.exit
+        tail = self.stderr_tail
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
         return errors.AgentClosed(
             f"the agent {self.name!r} {what}{words}",
             agent=self.name,
-            exit_code=how.code if how else None,
-            signal=how.signal if how else None,
+            exit_code=ending.code if ending else None,
+            signal=ending.signal if ending else None,
             stderr_tail=tail,
         )
 
     def break_off(self, reason: Callable[[], errors.AgentError]) -> None:
-        """End the process, since it does not behave. All who wait get the reason."""
+        """End the process because it misbehaves. Everyone who waits for an answer gets the reason."""
         if self.is_running:
             self._reason = reason
             self._broken.set()
 
-    def close(self) -> asyncio.Task[None]:
+    def end_process(self) -> asyncio.Task[None]:
         """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
             if self.is_running:
                 what = "was closed" if self.child.exit is None else f"is gone: {self.child.exit}"
                 self._reason = lambda: self.closed(what)
-            self._closing = asyncio.create_task(self._close())
+            self._closing = asyncio.create_task(self._end_process())
         return self._closing
 
-    async def _close(self) -> None:
+    async def _end_process(self) -> None:
         if self.watching is None:
             return
         if not self._ended:
-            self.peer.fail(self.reason)
+            self._fail_calls()
             self._release()
             await self._pipes.close_input()
             await self.child.end(eof=EOF_GRACE, grace=TERM_GRACE)
@@ -221,7 +271,7 @@ class Connection:
         await self.child.gone()
 
     async def _watch(self) -> None:
-        """Wait for the end, whichever way it comes, and leave nothing open."""
+        """Wait for the end, however it comes, and leave nothing open."""
         exited = asyncio.create_task(self.child.wait())
         broken = asyncio.create_task(self._broken.wait())
         output = self._pipes.output_ended
@@ -230,7 +280,7 @@ class Connection:
         )
         self._release()
         if not exited.done() and not broken.done():
-            # It has closed one of its pipes, or we have. Mostly its end follows; if not, it is of no use.
+            # The agent has closed one of its pipes, or we have. Mostly it ends then; if not, it is of no use.
             await asyncio.wait({exited}, timeout=EOF_GRACE)
         if not exited.done():
             if self.is_running:
@@ -243,34 +293,67 @@ class Connection:
             task.cancel()
         await asyncio.gather(exited, broken, return_exceptions=True)
         await self._pipes.close()
-        self.peer.end()
+        if rest := self._lines.rest():
+            self._unread.append(rest)
+        while self._unread:
+            self._hear(self._unread.popleft())
         self.tail.close()
         self._ended = True
-        self.peer.fail(self.reason)
-        self._over()
+        self._fail_calls()
+        self.over()
 
-    def _line_too_long(self) -> None:
-        what = f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended"
-        self.break_off(lambda: errors.LineTooLong(what, agent=self.name))
+    def _logged(self, line: str) -> None:
+        if self._on_stderr is not None:
+            self._on_stderr(line)
 
-    # -- the conversation ----------------------------------------------------------------------------------
+        def matches(patterns: tuple[str, ...]) -> bool:
+            return any(re.search(pattern, line, re.IGNORECASE) for pattern in patterns)
+
+        if matches(self.launch.usage_patterns):
+            self.break_off(lambda: self.failures.usage_limit(line))
+        elif matches(self.launch.auth_patterns):
+            self.break_off(lambda: self.failures.auth_required(line))
+
+    # -- messages to the agent -----------------------------------------------------------------------------
 
     async def call(
-        self, method: str, params: Any, *, then: Then | None = None, limit: float | None = None
+        self,
+        method: str,
+        params: Any,
+        *,
+        then: Callable[[Any], None] | None = None,
+        limit: float | None = None,
     ) -> Any:
-        """Ask for something and wait for the answer. Cancelling it stops the waiting.
+        """Send a request and wait for the answer. Cancelling it stops the waiting.
 
         Args:
-            method: What is asked.
-            params: What about.
-            then: Hears the answer before anything that follows it.
-            limit: How long it may take, in seconds, without the time in which the agent waits itself.
+            method: The method.
+            params: Its parameters.
+            then: Takes the result before anything that follows it is read. What it raises is raised here.
+            limit: Longest silence before the answer, in seconds. Time in which the agent itself waits does
+                not count.
 
         Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
             AgentError: The agent answered with an error, not in time, or is gone.
         """
         self.check()
-        answered = self.peer.call(method, params, then)
+        answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if answered.done():
+                return  # nobody waits any more
+            try:
+                if then is not None and error is None:
+                    then(result)
+            except Exception as problem:  # noqa: BLE001 - the caller gets it
+                error = problem
+            if error is not None:
+                answered.set_exception(error)
+            else:
+                answered.set_result(result)
+
+        self.post(method, params, settle)
         self._urgent += 1
         self._let_flow()
         try:
@@ -282,44 +365,123 @@ class Connection:
                 patience = limit - silence
             return answered.result()
         except errors.ProtocolError as error:
-            raise self.failures.of(method, error) from None
+            raise self.failures.error_for(method, error) from None
         finally:
             answered.cancel()  # nobody waits any more
             self._urgent -= 1
             self._let_flow()
 
+    def post(self, method: str, params: Any, then: Then) -> None:
+        """Send a request. Only `then` hears the answer."""
+        self._write(self._peer.request(method, params, then)[1])
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self._write(self._peer.notify(method, params))
+
+    def answer(self, request_id: RequestId, result: Any) -> None:
+        """Answer a request of the agent."""
+        self._write(self._peer.answer(request_id, result))
+
+    def refuse(self, request_id: RequestId, code: int, message: str, data: Any = None) -> None:
+        """Answer a request of the agent with an error."""
+        self._write(self._peer.refuse(errors.ProtocolError(message, id=request_id, number=code, data=data)))
+
+    def _write(self, line: bytes) -> None:
+        if self._overhear is not None:
+            self._overhear("client", line.rstrip(b"\n"))
+        self._pipes.write(line)
+
+    def _fail_calls(self) -> None:
+        """Give the reason to everyone who waits for an answer: there will be none."""
+        for then in self._peer.forget_all():
+            then(None, self.reason())
+
+    # -- messages of the agent -----------------------------------------------------------------------------
+
     def heard(self) -> None:
-        """The agent does something, or was answered: it has as long as ever for what it was asked."""
+        """Note a sign of life of the agent, or an answer to it: its time-outs start again."""
         self._heard_at = time.monotonic()
 
     def silence(self) -> float:
-        """For how long nothing was heard of the agent, in seconds: none while it has to wait itself."""
-        if self.is_held or self._excused():
+        """Return for how many seconds nothing was heard of the agent: 0 while it has to wait itself."""
+        if self.is_held or self.is_excused:
             self.heard()
         return time.monotonic() - self._heard_at
 
-    def _write(self, line: bytes) -> None:
-        self._pipes.write(line)
+    def feed(self, data: bytes) -> None:
+        """Take what the agent has written to its output."""
+        lines = self._lines.feed(data)
+        if self._overhear is not None:
+            for line in lines:
+                self._overhear("agent", line)
+        if lines:
+            self._unread.extend(lines)
+            if self._later is None:
+                self._work()
+        if self._lines.size > LONGEST_LINE:
+            self._lines.rest()
+            what = f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended"
+            self.break_off(lambda: errors.LineTooLong(what, agent=self.name))
 
-    def _logged(self, line: str) -> None:
-        if self._on_stderr is not None:
-            self._on_stderr(line)
+    def _work(self) -> None:
+        self._later, unread = None, self._unread
+        while unread:
+            if self._hear(unread.popleft()) and unread:
+                # Whoever serves the request takes its first step before the lines that follow are read.
+                self._later = asyncio.get_running_loop().call_soon(self._work)
+                return
 
-        def tells(patterns: tuple[str, ...]) -> bool:
-            return any(re.search(pattern, line, re.IGNORECASE) for pattern in patterns)
+    def _hear(self, line: bytes) -> bool:
+        """Take one line. Return whether its reader has to take a step before the next one is read.
 
-        if tells(self._launch.usage_patterns):
-            self.break_off(lambda: self.failures.usage_limit(line))
-        elif tells(self._launch.auth_patterns):
-            self.break_off(lambda: self.failures.auth_required(line))
+        Most lines are updates of a session: those are read in one pass, straight into their types.
+        """
+        try:
+            try:
+                frame = _read_update_frame(checked(line))
+            except _UNREADABLE:
+                return self._hear_other(line)  # an update of an unknown kind, or no update
+            if frame.id is not msgspec.UNSET:
+                return self._hear_other(line)
+            update = frame.params.update
+            vars(update)[LINE] = line
+            self.updated(frame.params.session_id, update, len(line))
+        except Exception:  # noqa: BLE001 - one message that fails must not end all others
+            _log.exception("a message of an agent was not dealt with")
+        return False
+
+    def _hear_other(self, line: bytes) -> bool:
+        match self._peer.receive(line):
+            case Answered(then, result, error):
+                then(result, error)
+                return True
+            case Request() as request:
+                self.asked(request)
+                return True
+            case Unreadable(error):
+                self._write(self._peer.refuse(error))
+            case Notification(method="session/update", params={"sessionId": str(name), "update": sent}) if (
+                is_object(sent)
+            ):
+                self.updated(name, read_update(dict(sent)), len(line))
+            case Notification() as notification:
+                self.notified(notification)
+            case None:
+                self.tail.add(line)
+            case _:
+                pass  # an answer that nobody waits for
+        return False
+
+    # -- back-pressure -------------------------------------------------------------------------------------
 
     def fill(self, session_id: str, *, full: bool) -> None:
-        """Too much of a session waits to be taken, or no longer. Meanwhile the agent has to wait."""
+        """Note that too many updates of a session wait to be taken, or no longer. The agent has to wait."""
         (self._full.add if full else self._full.discard)(session_id)
         self._let_flow()
 
     def _let_flow(self) -> None:
-        """Read on or not. Whoever waits for an answer must get it, also behind updates that nobody takes."""
+        """Read on or pause. A caller must get its answer, also behind updates that nobody takes."""
         held = bool(self._full) and not self._urgent and not self._ended and self._reason is None
         if held is not self.is_held:
             self.is_held = held
@@ -329,8 +491,3 @@ class Connection:
         """Read all that is left."""
         self._urgent += 1
         self._let_flow()
-
-
-def _environ(launch: Launch) -> Mapping[str, str]:
-    environ = {**without_relative(inheritable(os.environ)), **launch.env}
-    return environ if launch.env_filter is None else launch.env_filter(environ)

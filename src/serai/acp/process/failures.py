@@ -1,8 +1,8 @@
-"""What an agent's error means: its number first, then its words.
+"""The meaning of an agent's error, by its number first, then by its words.
 
-Agents pass on what their model said, each in its own way, and mostly as -32603. The words tell whether a
-person must sign in, wait, pay, or begin a new conversation. Where an agent refuses to open an earlier
-session, only numbers count: a stray word would have each turn fail in the same way, for good.
+Agents pass on their model's errors, each in its own way, and mostly as -32603. The words tell whether a
+person must sign in, wait, pay, or begin a new conversation. When an agent refuses to open an earlier
+session, only numbers count: a stray word would make every later turn fail in the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CAPABILITIES = {
     "authenticate": "authenticate",
     "logout": "auth.logout",
 }
-"""What an agent lacks when it does not have the method."""
+"""The capability that an agent lacks when it does not know the method."""
 
 _PLAIN: dict[str, type[errors.AgentError]] = {
     "initialize": errors.AgentInitFailed,
@@ -49,7 +49,7 @@ def _any(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(words), re.IGNORECASE | re.MULTILINE)
 
 
-# In this order: a spent account is often told as a rate limit, and a rate limit as an overload.
+# In this order: a spent account is often reported as a rate limit, and a rate limit as an overload.
 _WORDS: dict[type[errors.AgentError], re.Pattern[str]] = {
     errors.UsageLimitReached: _any(
         r"usage[ _-]?limit",
@@ -94,29 +94,29 @@ _NUMBERS: dict[int, type[errors.AgentError]] = {
     503: errors.AgentOverloaded,
     529: errors.AgentOverloaded,
 }
-"""What the status of a model's answer means, which some agents pass on as their own number."""
+"""Errors by the HTTP status of a model's answer, which some agents pass on as their own number."""
 _IN_WORD = r"[^\s\"'`(){}\[\]<>,;:=|/]"
 _PATHS = _any(
     rf"(?<!/)(?<!{_IN_WORD}){_IN_WORD}*(?:/{_IN_WORD}*){{2,}}",
     r"\b[a-z]:\\[^\s\"'`]*",
     r"\.[a-z]{1,4}:\d+",
 )
-"""Paths, addresses, lines of files. What stands in them is a name, and says nothing. `/login` is none."""
+"""Paths, addresses and lines of files. Words in them are names and mean nothing. `/login` is no path."""
 _STATUS_KEY = re.compile(r"status|code$", re.IGNORECASE)
 _EMPTY = frozenset({"Internal error", "Error", "Server error"})
-"""Words that say nothing: then the data may."""
+"""Messages that say nothing: then the data is looked at."""
 _SHOWN = 500
 _DEEPEST = 6
 
 
 def meaning(text: str) -> type[errors.AgentError] | None:
-    """Which of the known troubles some words tell of; `None` for none of them."""
+    """Return the error that a text describes; `None` for none of the known ones."""
     text = _PATHS.sub(" ", text)
     return next((error for error, words in _WORDS.items() if words.search(text)), None)
 
 
 def _sort(method: str, number: int, words: str, data: Any = None) -> type[errors.AgentError]:
-    """Which error it is, by all that was said."""
+    """Return the class of an error, by its number, message and data."""
     plain = _PLAIN.get(method, errors.AgentRequestFailed)
     statuses = (value for key, value in _leaves(data) if type(value) is int and _STATUS_KEY.search(key))
     by_number = next((_NUMBERS[each] for each in (number, *statuses) if each in _NUMBERS), plain)
@@ -126,11 +126,11 @@ def _sort(method: str, number: int, words: str, data: Any = None) -> type[errors
 
 
 class Failures:
-    """Makes errors of what one agent answers.
+    """Turns the error answers of one agent into exceptions.
 
     Args:
-        launch: How it is started: its name, and how to sign in, when that is known.
-        mask: Takes secrets out of what it said.
+        launch: The agent's name, and its command to sign in when that is known.
+        mask: Removes secrets from messages.
     """
 
     def __init__(self, launch: Launch, mask: Callable[[str], str]) -> None:
@@ -138,16 +138,16 @@ class Failures:
         self._launch = launch
         self._mask = masking(mask)
         self.methods: tuple[AuthMethod, ...] = ()
-        """The ways to sign in that it has told of."""
+        """The agent's ways to sign in, from its handshake."""
 
-    def of(self, method: str, told: errors.ProtocolError) -> errors.AgentError:
-        """What the error means that a request was answered with.
+    def error_for(self, method: str, answer: errors.ProtocolError) -> errors.AgentError:
+        """Return the exception for an error answer to a request.
 
-        Where an earlier session was to be opened, it is a `SessionLoadFailed` unless the number says that a
+        When an earlier session was to be opened, it is a `SessionLoadFailed`, unless the number says that a
         person can sign in or wait: the session will be there then.
         """
-        number, data = told.number, told.data
-        words = self._mask(told.message or next(_texts(data), "it did not say why"))
+        number, data = answer.number, answer.data
+        words = self._mask(answer.message or next(_texts(data), "it did not say why"))
         if number == AUTH_REQUIRED:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
@@ -161,7 +161,7 @@ class Failures:
         return error(message, agent=self._agent, number=number, data=mask_json(data, self._mask))
 
     def auth_required(self, words: str, number: int | None = None, data: Any = None) -> errors.AuthRequired:
-        """A person has to sign in. It says how, as far as that is known."""
+        """Return the error that a person has to sign in, with the way to do it as far as that is known."""
         offered = (each.login_command(self._launch.argv) for each in self.methods)
         command = self._launch.login or next(filter(None, offered), ())
         ways = ", ".join(each.name for each in self.methods)
@@ -176,8 +176,8 @@ class Failures:
             remedy=f"Run '{shlex.join(command)}' in a terminal" if command else remedy,
         )
 
-    def of_log(self, text: str) -> errors.AgentError | None:
-        """Why an agent did not start, if its log says that it wants a person to sign in or to pay."""
+    def error_in_log(self, text: str) -> errors.AgentError | None:
+        """Return why an agent did not start, if its log says that a person has to sign in or to pay."""
         for line in reversed(text.splitlines()):
             error = meaning(line)
             if error is errors.AuthRequired:
@@ -187,17 +187,17 @@ class Failures:
         return None
 
     def usage_limit(self, words: str) -> errors.UsageLimitReached:
-        """The account has nothing left to spend."""
+        """Return the error that the account has nothing left to spend."""
         return errors.UsageLimitReached(f"the agent {self._agent!r} says: {words}", agent=self._agent)
 
 
 def _texts(data: Any) -> Iterator[str]:
-    """All texts in an error's data: agents nest what their model said."""
+    """Yield all texts in an error's data: agents nest their model's message in it."""
     return (value for _, value in _leaves(data) if isinstance(value, str))
 
 
 def _leaves(data: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """All that data holds, with the key that it stands under."""
+    """Yield all plain values in data, each with its key."""
     if is_object(data) or is_list(data):
         if depth < _DEEPEST:
             for name, value in data.items() if is_object(data) else ((key, each) for each in data):

@@ -1,8 +1,8 @@
-"""The log that an agent writes to its standard error: always read, its end kept, its credentials masked.
+"""The agent's log (its standard error): always read, its end kept, its credentials masked.
 
-In a log or an error, a long hexadecimal number in a line about signing in is a key, and whatever is assigned
-to a password is one. Elsewhere they are mostly a hash and code: all else that agents say is masked by the
-shapes of credentials alone.
+In a log or an error, a long hexadecimal number in a line about signing in counts as a key, and so does any
+value assigned to a password. Elsewhere such text is mostly a hash or code, so all other output of agents is
+masked by the shapes of credentials alone.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from serai.jsonrpc import Lines
 from serai.redact.shapes import looks_random, name_tells
 
 LINES = 64
-"""How many lines are kept."""
+"""Number of lines that are kept."""
 _LONGEST = 4096
-"""How much of a line is kept, in bytes."""
+"""Longest line that is kept whole, in bytes."""
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
@@ -25,11 +25,11 @@ _ESCAPES = re.compile(
 
 
 class StderrTail:
-    """The last lines of a log, with a bound on their size. Secrets are taken out when they are looked at.
+    """The last lines of a log, of bounded size. Secrets are removed when they are read.
 
     Args:
-        mask: Takes secrets out of text.
-        hear: Is told every line, redacted.
+        mask: Removes secrets from text.
+        hear: Takes every line, redacted.
     """
 
     def __init__(self, mask: Callable[[str], str], hear: Callable[[str], None] | None = None) -> None:
@@ -40,7 +40,7 @@ class StderrTail:
         self._cut = False
 
     def feed(self, data: bytes) -> None:
-        """Take what the agent has written. Of a line without an end, the beginning is kept."""
+        """Take output of the agent. Of a line without an end, the beginning is kept."""
         for line in self._lines.feed(data):
             if not self._cut:
                 self._keep(line)
@@ -52,11 +52,11 @@ class StderrTail:
             self._cut = True
 
     def add(self, line: bytes) -> None:
-        """Take a line that the agent has written where messages should be: kept, and not told as its log."""
+        """Keep a line that was written to the output and is no message. `hear` does not get it."""
         self._keep(line, is_log=False)
 
     def close(self) -> None:
-        """The agent writes no more."""
+        """Keep an incomplete last line: the agent writes no more."""
         if (rest := self._lines.rest()) and not self._cut:
             self._keep(rest)
 
@@ -75,7 +75,7 @@ class StderrTail:
 
 
 _NEAR = 80
-"""How many characters away the words may be, in the same line."""
+"""Largest distance of the words in the same line, in characters."""
 _WORDS = ("auth", "token", "credential", "secret", "key", "pass", "pwd")
 _CONTEXT = re.compile(
     r"auth(?!or(?!i))|token|credential|secret|api[ _-]?key",  # an author has signed nothing in
@@ -85,16 +85,16 @@ _HEX = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{40,80}(?![0-9A-Za-z])")
 _TOKEN = re.compile(r"(?<![0-9A-Za-z])(token[ \t]{1,2})([A-Za-z0-9._~+/-]{16,})", re.IGNORECASE)
 _ASSIGNED = re.compile(r"(?<![\w-])([\w-]{3,64}+)(=[\"']?)([^\s\"'`&,;<>()\[\]{}$]{6,}+)(?![(\[])")
 _NO_WORD = re.compile(r"[0-9!@#%^*~+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-"""What a value has that is no word: `hunter2`, and not `required`."""
+"""A sign that a value is no plain word: `hunter2`, but not `required`."""
 
 
 def masking(mask: Callable[[str], str]) -> Callable[[str], str]:
-    """What takes the same secrets out of text, and then those that the words around them give away."""
+    """Return a mask that also removes the secrets that the words around them reveal."""
     return lambda text: masked(mask(text))
 
 
 def masked(text: str) -> str:
-    """The text without what is a credential in a log or an error."""
+    """Remove from a text what is a credential in a log or an error."""
     small = text.lower()
     if not any(word in small for word in _WORDS):
         return text

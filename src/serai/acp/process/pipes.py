@@ -11,44 +11,44 @@ from serai.machine.processes.child import Child
 
 
 class _End(asyncio.Protocol):
-    """This end of a pipe: hands on what comes, and says when it is closed, here or there."""
+    """Our end of a pipe: passes on data, and notes when either side closes it."""
 
     def __init__(self, hear: Callable[[bytes], None]) -> None:
         self._hear = hear
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def data_received(self, data: bytes) -> None:
-        """Something has come."""
+        """Pass data on."""
         self._hear(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
+        """Note that the pipe is closed."""
         del exc
         if not self.closed.done():
             self.closed.set_result(None)
 
 
 class Pipes:
-    """What goes to an agent and comes from it. `connect` makes it."""
+    """The input, output and log of an agent. `connect` makes it."""
 
     _input: asyncio.WriteTransport
     _output: asyncio.ReadTransport
     _log: asyncio.ReadTransport
     input_ended: asyncio.Future[None]
-    """Is done when the agent reads no more, or when this end is closed."""
+    """Done when the agent reads no more, or when our end is closed."""
     output_ended: asyncio.Future[None]
-    """Is done when the agent, and all that it started, have closed their output."""
+    """Done when the agent, and all that it started, have closed their output."""
     log_ended: asyncio.Future[None]
-    """The same for its log."""
+    """The same for the log."""
 
     @classmethod
     async def connect(
         cls, child: Child, *, output: Callable[[bytes], None], log: Callable[[bytes], None]
     ) -> Pipes:
-        """Connect to a child whose three streams are pipes; `output` and `log` are given what it writes.
+        """Connect to a child whose three streams are pipes; `output` and `log` take what it writes.
 
         Raises:
-            ProcessNotStarted: It is being ended already, since the host is closing.
+            ProcessNotStarted: It is being ended already, because the host is closing.
         """
         loop = asyncio.get_running_loop()
         ends = [cast("IO[bytes]", end) for end in (child.stdin, child.stdout, child.stderr)]
@@ -64,12 +64,12 @@ class Pipes:
         return pipes
 
     def write(self, line: bytes) -> None:
-        """Send a line. It never blocks; when the agent does not read, it waits here."""
+        """Send a line. This never blocks: lines that the agent does not read wait here."""
         if not self._input.is_closing():
             self._input.write(line)
 
     def hold(self, *, held: bool) -> None:
-        """Read no more output for now, or again. An agent that writes more has to wait."""
+        """Pause reading the output, or resume it. Meanwhile an agent that writes has to wait."""
         if self.output_ended.done():
             return
         if held:
@@ -78,7 +78,7 @@ class Pipes:
             self._output.resume_reading()
 
     async def close_input(self) -> None:
-        """Tell the agent that no more will come. What it has not read by now, it will not get."""
+        """Close the agent's input. It will not get what it has not read by now."""
         if self._input.get_write_buffer_size():
             self._input.abort()
         else:

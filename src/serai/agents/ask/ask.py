@@ -1,4 +1,4 @@
-"""One line to ask an agent: it is started, asked and ended."""
+"""Functions that ask an agent in one line: it is started, asked and ended."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ T = TypeVar("T")
 def session(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireSession]:
     """Start an agent with one session: `async with agents.session("claude") as session`.
 
-    Or `await` it, and `close` it. The agent ends with the session. With `load`, `resume` or `fork` it is an
-    earlier session that is opened. When opening fails or is cancelled, nothing is left of the agent.
+    Or `await` it, and `close` it later. The agent ends with the session. With `load`, `resume` or `fork` an
+    earlier session is opened. When opening fails or is cancelled, nothing is left of the agent.
 
     Raises:
         AgentUnknown: There is no agent of that name.
-        CapabilityNotSupportedError: The agent cannot do what was asked for.
+        CapabilityNotSupportedError: The agent does not support what the options ask for.
         AgentError: The agent does not start, wants a person to sign in, or refuses.
     """
     checked = checked_options(options)
@@ -67,12 +67,12 @@ def session(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireSession
 async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
     """Ask an agent something, and wait for the whole answer.
 
-    Cancelling it cancels the turn. When it returns or raises, nothing of the agent is left.
+    Cancelling it cancels the turn. When it returns or raises, nothing is left of the agent.
 
     Raises:
         AgentUnknown: There is no agent of that name.
-        AgentError: The agent does not start, or the turn has failed; which error says why.
-        BudgetExceeded: What may be spent has been spent.
+        AgentError: The agent does not start, or the turn has failed; the class of the error says why.
+        BudgetExceeded: The budget is spent.
     """
     async with session(agent, **options) as opened:
         return await opened.ask(prompt)
@@ -81,14 +81,14 @@ async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> As
 async def ask_json(
     agent: AgentRef, prompt: Prompt, schema: type[T] | SchemaText, **options: Unpack[Options]
 ) -> JsonResult[T]:
-    """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
+    """Ask an agent for JSON of a certain shape. An answer of another shape is sent back once.
 
     The schema is a type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
     Otherwise as `ask`.
 
     Raises:
-        JsonInvalid: The second answer was not right either.
-        Mismatch: The schema is none. Nothing was started.
+        JsonInvalid: The second answer was wrong, too.
+        Mismatch: The schema is invalid. Nothing was started.
     """
     shape_of(schema)
     async with session(agent, **options) as opened:
@@ -96,15 +96,15 @@ async def ask_json(
 
 
 def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AgentStream:
-    """Ask an agent something, and follow the answer while it comes.
+    """Ask an agent something, and follow the answer while it streams.
 
-    The agent is started with the first event, and is gone before the last, `TurnFinished`. Use it with
-    `async with` where you may stop early. When it is cancelled before, the agent is not started at all.
+    The agent is started with the first event, and is gone before the last, `TurnFinished`. Use `async with`
+    when you may stop early. A stream that is cancelled before the first event starts no agent.
     """
     checked = checked_options(options)
 
     async def events(cancelling: Cancelling) -> Events:
-        if cancelling.is_wanted:  # nothing has to be started for that
+        if cancelling.is_wanted:  # no agent has to be started
             yield TurnFinished(AskResult(stop_reason="cancelled", agent=name_of(agent)))
             return
         finished: TurnFinished | None = None
@@ -121,27 +121,27 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 
 
 async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapabilities:
-    """What an agent can do: it is started in an empty folder, asked, and ended.
+    """Return an agent's capabilities: it is started in an empty folder, asked, and ended.
 
     Raises:
         AgentUnknown: There is no agent of that name.
         AgentError: It does not start.
     """
-    async with _elsewhere(agent, checked_options(options)) as there, host(agent, **there) as started:
+    async with _in_empty_folder(agent, checked_options(options)) as there, host(agent, **there) as started:
         return started.capabilities
 
 
 async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
-    """Which models and efforts an agent has.
+    """Return the models and efforts of an agent.
 
-    Where its program can list them it is asked for that; else it is started in an empty folder, with a
-    session, and ended. `WireSession.models` tells the same of a session that is open.
+    If its program can list them, that is used; else it is started in an empty folder, with a session, and
+    ended. `WireSession.models` has the same for an open session.
 
     Raises:
         AgentUnknown: There is no agent of that name.
-        AgentError: It does not start, or makes no session: mostly, nobody is signed in.
+        AgentError: It does not start, or opens no session, mostly because nobody is signed in.
     """
-    async with _elsewhere(agent, checked_options(options)) as there:
+    async with _in_empty_folder(agent, checked_options(options)) as there:
         found = None if isinstance(agent, Adapter) else await find(agent, there)
         if found is not None and (listed := await finder_of(there).list_models(found)):
             return models_of((), listed)
@@ -150,8 +150,8 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
 
 
 @asynccontextmanager
-async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Options]:
-    """The options for an empty folder. The project's own configuration counts all the same."""
+async def _in_empty_folder(agent: AgentRef, options: Options) -> AsyncGenerator[Options]:
+    """Yield the options for an empty folder. The project's own configuration still counts."""
     with tempfile.TemporaryDirectory(prefix="serai-") as folder:
         there = cast("Options", {**options, "cwd": folder})
         if isinstance(agent, str) and "catalogue" not in there:
@@ -161,7 +161,7 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
 
 
 async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[FoundAgent]:
-    """Which agents can be used on this machine. All are looked for at once; none of them is started.
+    """Return the agents of the catalogue, as they are installed on this machine. None of them is started.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
@@ -182,15 +182,15 @@ async def _open_once(agent: AgentRef, options: Options) -> WireSession:
 
 
 def client(agent: AgentRef, **defaults: Unpack[Options]) -> AgentClient:
-    """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started."""
+    """Return an agent with default options: `agents.client("codex", model="…")`. Nothing is started."""
     return AgentClient(agent, checked_options(defaults))
 
 
 class AgentClient:
-    """An agent with defaults. Everything here is as the function of the same name in `serai.agents`.
+    """An agent with default options. Its methods are the functions of the same names in `serai.agents`.
 
-    What a call says goes over the defaults; `env`, `meta` and `config` are joined with them, and MCP servers
-    by their names. Of two tool filters both count.
+    The options of a call override the defaults; `env`, `meta` and `config` are merged with them, and MCP
+    servers by their names. Of two tool filters, both count.
     """
 
     def __init__(self, agent: AgentRef, defaults: Options) -> None:
@@ -199,11 +199,11 @@ class AgentClient:
 
     @property
     def name(self) -> str:
-        """What the agent is called."""
+        """The agent's name."""
         return name_of(self.agent)
 
     def having(self, **more: Unpack[Options]) -> AgentClient:
-        """The same agent with further defaults."""
+        """Return the same agent with further defaults."""
         return AgentClient(self.agent, merged(self.defaults, more))
 
     async def ask(self, prompt: Prompt, **options: Unpack[Options]) -> AskResult:

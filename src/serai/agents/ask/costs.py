@@ -1,6 +1,6 @@
-"""What agents cost, and when it is enough.
+"""The cost of agents, and budgets.
 
-An agent tells what its *session* has cost since it began, several times in a turn. So of each session only
+An agent reports the cost of its *session* since it began, several times in a turn. So of each session only
 the last figure counts: adding them up would count the same money again and again.
 """
 
@@ -19,12 +19,12 @@ from serai.errors import BudgetExceeded
 __all__ = ["CostTracker", "Price"]
 
 _VERSION = re.compile(r"[-@:.]v?\d+$")
-"""The end of a model's name that tells its version or its date."""
+"""The version or date at the end of a model's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens of a turn. No token is of two kinds."""
+class TurnTokens:
+    """The tokens of a turn. Each token is counted in one field only."""
 
     input: int
     cached_read: int
@@ -33,11 +33,11 @@ class Tokens:
     thought: int
 
     @classmethod
-    def of(cls, usage: Mapping[str, Any]) -> Tokens:
-        """The tokens that `AskResult.usage` tells.
+    def read(cls, usage: Mapping[str, Any]) -> TurnTokens:
+        """Read the tokens in `AskResult.usage`.
 
-        Most agents tell the kinds apart from one another. Of some, what was cached is part of the input, or
-        thoughts are part of the output: the total says so, where it has no room for them beside those.
+        Most agents count the kinds separately. Some count cached tokens as input, too, or thoughts as output:
+        the total shows it, when it is too small for the sum of all kinds.
         """
         whole_input, whole_output = _count(usage, "inputTokens"), _count(usage, "outputTokens")
         read, written = _count(usage, "cachedReadTokens"), _count(usage, "cachedWriteTokens")
@@ -51,14 +51,14 @@ class Tokens:
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
-    """A number of tokens. What is no number of things counts as nothing."""
+    """Return a number of tokens; 0 for what is no amount."""
     value = usage.get(name)
     return int(value) if is_amount(value) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in US dollars."""
+    """The price of a million tokens, in US dollars."""
 
     input: float
     output: float
@@ -68,9 +68,9 @@ class Price:
     cached_write: float | None = None
     """By default as `input`."""
 
-    def of(self, usage: Mapping[str, Any]) -> float:
-        """What the tokens of a turn cost, as `AskResult.usage` tells them."""
-        tokens = Tokens.of(usage)
+    def cost_of(self, usage: Mapping[str, Any]) -> float:
+        """Return the cost of a turn's tokens, given `AskResult.usage`."""
+        tokens = TurnTokens.read(usage)
         read = self.input if self.cached_read is None else self.cached_read
         write = self.input if self.cached_write is None else self.cached_write
         taken = self.input * tokens.input + read * tokens.cached_read + write * tokens.cached_write
@@ -78,68 +78,68 @@ class Price:
 
 
 class CostTracker:
-    """Adds up what several sessions cost, with a budget or without. Give it to all that share the budget.
+    """Adds up the cost of several sessions, with or without a budget. All that share the budget share it.
 
-    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`. An agent that the
-    budget cannot hold back is warned of.
+    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`. There is a warning
+    when an agent reports nothing that could be counted against the budget.
 
-    Of an earlier session that is loaded or resumed, only what is new counts: beyond what the agent tells of
-    its cost while it is opened, or else beyond what this tracker has seen of it. When neither is known, the
-    first figure counts as a whole, with what was spent before.
+    Of an earlier session that is loaded or resumed, only new cost counts: beyond what the agent reports while
+    it is opened, or else beyond what this tracker has seen of it. When neither is known, the first figure
+    counts as a whole, with what was spent before.
 
     Args:
-        budget_usd: What may be spent.
-        prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`. A model's name
-            also stands for its dated versions: `codex::small` for `small-20260101`.
+        budget_usd: The budget, in US dollars.
+        prices: Prices for agents that report tokens but no cost, by `agent::model`, `agent` or `*`. A model's
+            name also stands for its dated versions: `codex::small` for `small-20260101`.
     """
 
     def __init__(self, budget_usd: float | None = None, *, prices: Mapping[str, Price] | None = None) -> None:
         self.budget_usd = budget_usd
         self.turns = 0
-        """How many turns there were."""
+        """Number of turns so far."""
         self.prices: dict[str, Price] = dict(prices or {})
-        """What tokens cost, by `agent::model`, `agent` or `*`. It may be changed at any time."""
+        """Prices by `agent::model`, `agent` or `*`. They may be changed at any time."""
         self.warned: set[str] = set()
-        """The warnings that were given: each is given once."""
+        """Warnings that were given. Each is given once."""
         self._by_agent: dict[str, float] = {}
         self.sessions: dict[tuple[str, str], float] = {}
-        """What sessions have cost when they were last heard of, by their agents and ids."""
+        """Last reported cost of each session, by its agent and id."""
 
     @property
     def spent_usd(self) -> float:
-        """What was spent in all."""
+        """Total cost so far, in US dollars."""
         return sum(self._by_agent.values())
 
     @property
     def by_agent(self) -> dict[str, float]:
-        """What was spent, by the agents' names."""
+        """Cost so far, by the agents' names."""
         return dict(self._by_agent)
 
     @property
     def remaining_usd(self) -> float | None:
-        """What may still be spent; `None` without a budget."""
+        """Rest of the budget; `None` without one."""
         return None if self.budget_usd is None else max(0.0, self.budget_usd - self.spent_usd)
 
     @property
     def average_per_turn(self) -> float:
-        """What a turn has cost so far; 0 before the first."""
+        """Average cost of a turn; 0 before the first."""
         return self.spent_usd / self.turns if self.turns else 0.0
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether all of the budget was spent."""
+        """True once the budget is spent."""
         return self.would_exceed(0.0)
 
     def would_exceed(self, more_usd: float) -> bool:
-        """Whether the budget would be spent when that came on top."""
+        """Tell whether this much more would spend the budget."""
         return self.budget_usd is not None and self.spent_usd + more_usd >= self.budget_usd
 
     def project(self, turns: int) -> float:
-        """What will have been spent after so many more turns like those before."""
+        """Return the expected total after so many more turns of average cost."""
         return self.spent_usd + turns * self.average_per_turn
 
     def price_for(self, agent: str, model: str | None = None) -> Price | None:
-        """What the tokens of an agent's model cost; `None` where there is no price."""
+        """Return the price of an agent's model; `None` without one."""
         names = [agent, "*"]
         while model:
             names.insert(-2, f"{agent}::{model}")
@@ -148,7 +148,7 @@ class CostTracker:
         return next((self.prices[name] for name in names if name in self.prices), None)
 
     def record(self, result: AskResult, model: str | None = None) -> float | None:
-        """Count a turn that was asked without this tracker. Returns what it has cost; `None`: nobody knows.
+        """Count a turn that ran without this tracker. Returns its cost; `None` when that is unknown.
 
         Raises:
             BudgetExceeded: With this turn the budget is spent.
@@ -162,16 +162,16 @@ class CostTracker:
         return usd
 
     def exceeded(self) -> BudgetExceeded:
-        """The error that says so."""
+        """Return the error that the budget is spent."""
         return BudgetExceeded(spent_usd=self.spent_usd, budget_usd=self.budget_usd or 0.0)
 
     def reset(self) -> None:
-        """Begin at zero. What sessions have cost until now does not count any more."""
+        """Begin at zero. The cost of sessions until now no longer counts."""
         self.turns = 0
         self._by_agent.clear()
 
     def fork(self, budget_usd: float | None = None) -> CostTracker:
-        """Another one that has seen the same and goes its own way, by default with the same budget."""
+        """Return an independent copy, by default with the same budget."""
         budget = self.budget_usd if budget_usd is None else budget_usd
         other = CostTracker(budget, prices=self.prices)
         other.turns = self.turns
@@ -180,25 +180,25 @@ class CostTracker:
         return other
 
     def estimated(self, result: AskResult, model: str | None) -> float | None:
-        """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
+        """Return the cost of a turn by its tokens; `None` when that is unknown."""
         price = self.price_for(result.agent, model)
-        return price.of(result.usage) if price is not None and result.usage else None
+        return price.cost_of(result.usage) if price is not None and result.usage else None
 
     def add(self, agent: str, usd: float) -> None:
-        """Money was spent."""
+        """Add cost of an agent."""
         self._by_agent[agent] = self._by_agent.get(agent, 0.0) + usd
 
 
 class Meter:
-    """What one session costs, in one process of its agent.
+    """Measures the cost of one session, in one process of its agent.
 
     Args:
-        tracker: Who adds it up.
+        tracker: Adds up the cost.
         agent: The agent's name.
-        session_id: The session's.
-        told: What the agent has told of the session's cost as it opened it.
-        is_known: Whether it is an earlier session.
-        warn: Is told what cannot be counted.
+        session_id: The session's id.
+        reported: The cost that the agent reported while it opened the session.
+        is_known: True for an earlier session.
+        warn: Takes a warning about cost that cannot be counted.
     """
 
     def __init__(
@@ -207,28 +207,28 @@ class Meter:
         agent: str,
         session_id: str,
         *,
-        told: Cost | None = None,
+        reported: Cost | None = None,
         is_known: bool = False,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.tracker = tracker
         self.turn_usd: float | None = None
-        """What the turn has cost so far; `None` when nothing is known of it."""
+        """Cost of the turn so far; `None` when it is unknown."""
         self._session = agent, session_id
         self._warn = warn
         self._last = tracker.sessions.get(self._session, 0.0) if is_known else 0.0
-        self._is_new = True  # this process has told nothing yet: it may count from zero again
-        if told is not None and told.currency == "USD":
-            self._last, self._is_new = max(0.0, float(told.amount)), False
+        self._is_new = True  # this process has reported nothing yet: it may count from zero again
+        if reported is not None and reported.currency == "USD":
+            self._last, self._is_new = max(0.0, float(reported.amount)), False
 
     def begin(self) -> None:
-        """A turn begins. Raises `BudgetExceeded`: the budget was spent before."""
+        """Begin a turn. Raises `BudgetExceeded` if the budget is spent already."""
         if self.tracker.is_exceeded:
             raise self.tracker.exceeded()
         self.turn_usd = None
 
     def observe(self, cost: Cost) -> bool:
-        """The agent tells what the session has cost since it began. Returns whether the budget is spent."""
+        """Take the agent's figure for the session's cost so far. Returns whether the budget is spent."""
         amount = float(cost.amount)
         if cost.currency != "USD":
             self._warn_once(f"tells its cost in {cost.currency} — it is not counted in US dollars")
@@ -242,9 +242,9 @@ class Meter:
         return self.tracker.is_exceeded
 
     def end(self, result: AskResult, model: str | None) -> float | None:
-        """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
+        """End a turn. Returns its cost, reported or estimated; `None` when it is unknown."""
         self.tracker.turns += 1
-        if self.turn_usd is not None and self._last > 0:  # the agent tells what it costs
+        if self.turn_usd is not None and self._last > 0:  # the agent reports its cost
             return self.turn_usd
         if (estimated := self.tracker.estimated(result, model)) is not None:
             self.turn_usd = estimated

@@ -1,4 +1,4 @@
-"""What happens in a turn, and what came of it."""
+"""The events of a turn, and its result."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from serai.acp import updates
-from serai.acp.options import ConfigOption, read_options
-from serai.acp.tool_calls import ToolUse
+from serai.acp.tool_calls import AgentToolCall
 from serai.agents.ask.permissions import PermissionAsked
 
 __all__ = [
@@ -34,10 +33,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskResult:
-    """What an agent answered."""
+    """The result of a turn."""
 
     messages: tuple[str, ...] = ()
-    """What it said. A new message begins after a tool call, and where the agent says so."""
+    """The agent's messages. A new one begins after a tool call, and where the agent says so."""
     thinking: str = ""
     stop_reason: str
     """`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`, or something newer."""
@@ -45,27 +44,27 @@ class AskResult:
     session_id: str = ""
     duration: float = 0.0
     """Seconds from the prompt to the end of the turn."""
-    tool_uses: tuple[ToolUse, ...] = ()
+    tool_uses: tuple[AgentToolCall, ...] = ()
     dropped: tuple[str, ...] = ()
-    """The types of those parts of the prompt that the agent cannot take, and that were left out."""
+    """The types of the parts of the prompt that were left out because the agent cannot take them."""
     usage: Mapping[str, Any] | None = None
-    """The tokens of the turn, from agents that tell: `inputTokens`, `outputTokens`, ..."""
+    """The tokens of the turn, from agents that report them: `inputTokens`, `outputTokens`, ..."""
     context_used: float | None = None
     context_size: float | None = None
     cost: updates.Cost | None = None
-    """What the session has cost since it began, as the agent tells it."""
+    """Cost of the session since it began, as the agent reports it."""
     cost_usd: float | None = None
-    """What this turn has cost, in US dollars, where that is known."""
+    """Cost of this turn in US dollars, if it is known."""
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    """What the agent answered to `session/prompt`."""
+    """The agent's answer to `session/prompt`."""
 
     @property
     def text(self) -> str:
-        """All that it said; messages are paragraphs."""
+        """The whole answer; messages are paragraphs."""
         return "\n\n".join(self.messages)
 
     def to_wire(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Return the result as JSON."""
         wire = {
             "text": self.text,
             "thinking": self.thinking,
@@ -89,15 +88,15 @@ class AskResult:
 
 @dataclass(frozen=True, slots=True)
 class JsonResult(Generic[T]):
-    """An answer of the shape that was asked for."""
+    """A JSON answer of the requested shape."""
 
     data: T
     raw: str
     """The JSON, as the agent wrote it."""
     result: AskResult
-    """The turn that brought it."""
+    """The turn that gave it."""
     repaired: bool = False
-    """Whether the agent had to be told once what was wrong."""
+    """True if the first answer was wrong and was sent back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class TextAdded:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingAdded:
-    """More of what the agent thinks."""
+    """More of the agent's reasoning."""
 
     text: str
     message_id: str | None = None
@@ -120,65 +119,38 @@ class ThinkingAdded:
 class ToolCalled:
     """The agent begins to use a tool."""
 
-    call: ToolUse
+    call: AgentToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChanged:
-    """More is known of a tool call: `call` is all of it, with its diffs and terminals."""
+    """A tool call has changed: `call` is its whole state, with its diffs and terminals."""
 
-    call: ToolUse
-
-
-@dataclass(frozen=True, slots=True)
-class ModeChanged:
-    """The session is in another mode."""
-
-    mode_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandsChanged:
-    """The agent's commands, all of them: `name`, `description`, `input`."""
-
-    commands: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OptionsChanged:
-    """What can be chosen for the session, all of it, with the values now."""
-
-    options: tuple[ConfigOption, ...]
+    call: AgentToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over. It is the last event."""
+    """The turn is over. This is the last event."""
 
     result: AskResult
 
 
 @dataclass(frozen=True, slots=True)
 class RawEvent:
-    """Anything else: an update of a kind that is not known, content that is no text, a repeated prompt."""
+    """Any other update: one of an unknown kind, content that is no text, or a repeated prompt."""
 
     update: updates.Update
-
-    @property
-    def kind(self) -> str:
-        """The kind of update, by its name on the wire."""
-        return self.update.kind
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The update as it came."""
-        return self.update.raw
+    """Its `kind` is the name on the wire; `raw` is the update as it came."""
 
 
 PlanChanged = updates.PlanUpdate
+ModeChanged = updates.CurrentModeUpdate
+CommandsChanged = updates.AvailableCommandsUpdate
+OptionsChanged = updates.ConfigOptionUpdate
 SessionInfoChanged = updates.SessionInfoUpdate
 UsageChanged = updates.UsageUpdate
-"""Three updates are events as they are."""
+"""Updates that are events as they are. By then the session has the new values, too."""
 
 Event: TypeAlias = (
     TextAdded
@@ -195,18 +167,3 @@ Event: TypeAlias = (
     | TurnFinished
     | RawEvent
 )
-
-
-def event_of(update: updates.Update) -> Event:
-    """The event that an update is which does not change what is known of the turn."""
-    match update:
-        case PlanChanged() | SessionInfoChanged() | UsageChanged():
-            return update
-        case updates.CurrentModeUpdate():
-            return ModeChanged(update.current_mode_id)
-        case updates.AvailableCommandsUpdate():
-            return CommandsChanged(tuple(update.available_commands))
-        case updates.ConfigOptionUpdate():
-            return OptionsChanged(read_options(update.config_options))
-        case _:
-            return RawEvent(update)

@@ -51,14 +51,14 @@ _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORK
 
 
 def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
-    """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
+    """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it later.
 
-    What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
+    The options hold for all its sessions. When starting fails or is cancelled, nothing of it is left.
 
     Raises:
         AgentUnknown: There is no agent of that name.
-        AgentNotInstalled: It is not there; the error says how to install it.
-        AgentError: It does not start, or not as it should.
+        AgentNotInstalled: It is not installed; the error says how to install it.
+        AgentError: It does not start, or starts wrongly.
     """
     checked = checked_options(options)
     return Openable(lambda: WireHost.begin(agent, checked))
@@ -67,8 +67,8 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
 class WireHost(Agent, Closing):
     """A running agent. `agents.host` starts it; a session has it as `session.host`.
 
-    What the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`, with the
-    name that was looked at in its handshake.
+    A request that the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`,
+    with the name of the capability in its handshake.
     """
 
     def __init__(
@@ -80,11 +80,9 @@ class WireHost(Agent, Closing):
         chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
-        self.sessions: dict[str, WireSession] = {}
-        """The sessions that are open, by their ids."""
         self._ref = ref
-        self._said = options
-        self._chosen = chosen  # by arguments, so that it need not be chosen again
+        self._given_options = options
+        self._chosen = chosen  # by arguments: these need not be chosen in the session
         self._processes: Processes | None = None
         launch = replace(
             launch,
@@ -107,7 +105,7 @@ class WireHost(Agent, Closing):
         )
         times = {name: value for name, value in options.items() if name in _TIMEOUTS}
         super().__init__(launch, cast("AgentOptions", {**given, **times}))
-        self.requests.capabilities = replace(client.capabilities, boolean_options=True)  # always understood
+        self.requests.capabilities = replace(client.capabilities, boolean_options=True)  # always supported
 
     @classmethod
     async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
@@ -138,22 +136,22 @@ class WireHost(Agent, Closing):
         return host
 
     async def again(self) -> WireHost:
-        """The same agent once more, started with the same options."""
-        return await WireHost.begin(self._ref, self._said)
+        """Start the same agent once more, with the same options."""
+        return await WireHost.begin(self._ref, self._given_options)
 
     def _hear_log(self, line: str) -> None:
         if self._recorder is not None:
             self._recorder.write("log", text=line)
         try:
-            if (told := self._said.get("on_stderr")) is not None:
-                told(line)
-        except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
+            if (callback := self._given_options.get("on_stderr")) is not None:
+                callback(line)
+        except Exception:  # noqa: BLE001 - reading the pipe must go on after any error
             _log.exception("on_stderr has failed")
 
     # -- its sessions --------------------------------------------------------------------------------------
 
     async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:
-        """A new session.
+        """Open a new session.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot reach an MCP server (`mcpCapabilities.http` or
@@ -164,11 +162,11 @@ class WireHost(Agent, Closing):
         return await self._new(cast("Options", options))
 
     async def load_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
-        """Open an earlier session; the agent tells its history again (`WireSession.history`).
+        """Open an earlier session; the agent replays its history (`WireSession.acp.replayed`).
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `loadSession`.
-            SessionLoadFailed: The agent refused: it does not have the session any more, for instance.
+            SessionLoadFailed: The agent refused, for instance because it no longer has the session.
         """
         return await self._new(cast("Options", {**options, "load": session_id}))
 
@@ -177,34 +175,32 @@ class WireHost(Agent, Closing):
         return await self._new(cast("Options", {**options, "resume": session_id}))
 
     async def fork_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
-        """As `load_session`, but a new one that begins there: `sessionCapabilities.fork`."""
+        """As `load_session`, but open a new session that begins there: `sessionCapabilities.fork`."""
         return await self._new(cast("Options", {**options, "fork": session_id}))
 
     async def close_session(self, session: WireSession | str) -> None:
-        """Have the agent close a session, whether it is open here or not.
+        """Have the agent close a session, also one that is not open here.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.close`. `WireSession.close`
-                does without.
+                works without.
         """
         session_id = session if isinstance(session, str) else session.id
-        self.need(self.capabilities.close_session, "sessionCapabilities.close")
-        if (ours := self.sessions.get(session_id)) is not None:
-            await ours.acp.close()
-            self.sessions.pop(session_id, None)
+        self.need("sessionCapabilities.close")
+        if (ours := self.open_sessions.get(session_id)) is not None:
+            await ours.close()
         else:
             await self.request("session/close", {"sessionId": session_id})
 
     async def close(self) -> None:
         """End the agent with all its sessions. Again does no harm.
 
-        When it returns, nothing of the agent runs. That is so as well when it is cancelled.
+        When it returns, nothing of the agent runs, also when it is cancelled.
         """
         await to_its_end(self._close())
 
     async def _close(self) -> None:
         await super().close()
-        self.sessions.clear()
         await self._clear()
 
     async def _clear(self) -> None:
@@ -218,15 +214,15 @@ class WireHost(Agent, Closing):
     # -- opening -------------------------------------------------------------------------------------------
 
     async def open(self, options: Options, *, owns_host: bool = False) -> WireSession:
-        """A new session, or an earlier one, as the options say."""
+        """Open a new or an earlier session, as the options say."""
         named = ((way, cast("str | None", options.get(name))) for name, way in _WAYS.items())
         way, session_id = next((each for each in named if each[1] is not None), (OpenWay.NEW, None))
         acp = await self.open_acp(options, way, session_id)
         return WireSession(self, acp, options, way, owns_host=owns_host)
 
     async def open_acp(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
-        """Open a session in one way, and choose in it what the options say."""
-        how = SessionOpening(
+        """Open a session in one way, and apply the options in it."""
+        opening = SessionOpening(
             mcp_servers=tuple(options.get("mcp_servers", ())),
             additional_directories=[Path(each) for each in options.get("additional_directories", ())],
         )
@@ -235,8 +231,8 @@ class WireHost(Agent, Closing):
         if text and self.definition.native_system_prompt:
             meta = {"systemPrompt": {"append": text}, **meta}
         if meta:
-            how["meta"] = meta
-        acp = await self.open_session(folder_of(options), way, session_id, **how)
+            opening["meta"] = meta
+        acp = await self.open_session(folder_of(options), way, session_id, **opening)
         try:
             await self._configure(acp, options)
         except BaseException:
@@ -245,10 +241,10 @@ class WireHost(Agent, Closing):
         return acp
 
     async def _new(self, options: Options) -> WireSession:
-        return await self.open(merged(without_openings(self._said), checked_options(options)))
+        return await self.open(merged(without_openings(self._given_options), checked_options(options)))
 
     async def _configure(self, acp: AcpSession, options: Options) -> None:
-        """Choose mode, model, effort and the rest. A value that the agent does not take is warned of.
+        """Choose mode, model, effort and other options. A value that the agent refuses gives a warning.
 
         Raises:
             CapabilityNotSupportedError: There is no such mode (`mode:ID`), or there are none.
@@ -256,7 +252,7 @@ class WireHost(Agent, Closing):
         """
         if (mode := options.get("mode")) is not None:
             await acp.set_mode(mode)
-        # One after the other, and looked at anew: which efforts there are may depend on the model.
+        # One after the other, and looked up anew: the possible efforts may depend on the model.
         for name in ("model", "effort"):
             value = options.get(name)
             if not isinstance(value, str) or self._chosen.get(name) == value:
@@ -282,10 +278,9 @@ class WireHost(Agent, Closing):
             self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
 
     async def permit(self, request: PermissionRequest) -> str | None:
-        """Ask the session that is meant."""
-        meant = self.session_of(request.session_id)
-        session = self.sessions.get(meant.id) if meant is not None else None
-        if session is not None:
+        """Ask the session that the request belongs to."""
+        session = self.session_of(request.session_id)
+        if session is not None and session.permit is not None:
             return await session.permit(request)
         what = "asks for permission in a session that nobody opened, and several could be meant"
         self.warn(f'Agent "{self.name}" {what} — cancelled.')

@@ -1,4 +1,4 @@
-"""Answers that are JSON of a shape that was asked for."""
+"""Answers in JSON of a requested shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import msgspec
 
 from serai.agents.ask.events import AskResult, JsonResult
-from serai.agents.ask.prompt import Aside, Command, Prompt
+from serai.agents.ask.prompt import Aside, Prompt, SlashCommand
 from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
@@ -23,21 +23,19 @@ T = TypeVar("T")
 SchemaText: TypeAlias = Mapping[str, Any] | bool | str
 """A JSON Schema, as a mapping or as text."""
 
-LARGEST = 5 * 1024 * 1024
-"""An answer with more characters is not read."""
 _ISSUES = 10
 _ISSUE_LENGTH = 300
 _BRACKETS = 1_000
 """Largest number of brackets that are tried as the beginning of JSON, so that prose takes no time."""
 _PIECES = 64
-"""How many pieces of an answer are tried."""
+"""Largest number of pieces of an answer that are tried as JSON."""
 _FENCED = re.compile(r"```\w*\r?\n(.*?)\r?\n?```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
 
 
 class Unfit(Exception):
-    """An answer does not have the shape: `issues` say why."""
+    """An answer does not have the requested shape; `issues` say why."""
 
     def __init__(self, *issues: str) -> None:
         super().__init__("; ".join(issues))
@@ -46,16 +44,16 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AnswerShape(Generic[T]):
-    """What an answer has to be."""
+    """The requested shape of an answer."""
 
     schema: Mapping[str, Any]
-    """As JSON Schema, for the agent."""
+    """The JSON Schema for the agent."""
     read: Callable[[bytes], T]
-    """Takes JSON; raises `Unfit`."""
+    """Reads JSON; raises `Unfit`."""
 
 
 def shape_of(schema: Any) -> AnswerShape[Any]:
-    """The shape that a type, a pydantic model or a JSON Schema asks for.
+    """Return the shape for a type, a pydantic model or a JSON Schema.
 
     Raises:
         Mismatch: It is none of these.
@@ -73,7 +71,7 @@ def shape_of(schema: Any) -> AnswerShape[Any]:
     except TypeError as error:
         if (shape := _adapted(schema)) is not None:
             return shape
-        raise Mismatch(f"this is no type that can be asked for: {error}", field="schema") from None
+        raise Mismatch(f"this type cannot be asked for: {error}", field="schema") from None
 
     def read(data: bytes) -> Any:
         try:
@@ -85,7 +83,7 @@ def shape_of(schema: Any) -> AnswerShape[Any]:
 
 
 def _instructions(shape: AnswerShape[Any]) -> str:
-    """What the agent is told beside the question."""
+    """Return the instructions for the agent beside the question."""
     schema = msgspec.json.encode(shape.schema).decode()
     return (
         "Answer with one JSON value and nothing else: no explanation, no code fence. "
@@ -94,16 +92,14 @@ def _instructions(shape: AnswerShape[Any]) -> str:
 
 
 def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
-    """What an answer means, and the JSON in it. Fences, and words around it, are passed over.
+    """Return the value of an answer, and its JSON. Code fences and words around the JSON are skipped.
 
-    The whole text comes first, then what stands in brackets; of several values the last, since agents come to
-    a conclusion.
+    The whole text is tried first, then pieces in brackets, from the last to the first: agents end with their
+    conclusion.
 
     Raises:
-        Unfit: There is no JSON in it, or none of the shape.
+        Unfit: It has no JSON, or none of the requested shape.
     """
-    if len(text) > LARGEST:
-        raise Unfit(f"the answer is longer than {LARGEST >> 20} MiB")
     problem: Unfit | None = None
     for candidate in _candidates(text):
         try:
@@ -121,7 +117,7 @@ def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The whole text, then the outermost pieces of it that are JSON in brackets, the last first."""
+    """Yield the whole text, then its outermost pieces of JSON in brackets, the last first."""
     if whole := text.strip():
         yield whole
     if (fenced := _FENCED.fullmatch(whole)) is not None:
@@ -141,14 +137,14 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _adapted(schema: Any) -> AnswerShape[Any] | None:
-    """A type that pydantic understands: its models, and what is made of them; `None` when it does not."""
-    pydantic: Any = sys.modules.get("pydantic")  # whoever has such models has imported it
+    """Return the shape for a type that pydantic understands; `None` for others."""
+    pydantic: Any = sys.modules.get("pydantic")  # a program with such models has imported it
     if pydantic is None:
         return None
     try:
         adapter = pydantic.TypeAdapter(schema)
         described = adapter.json_schema()
-    except Exception:  # noqa: BLE001 - it has many errors, which all say that this is no such type
+    except Exception:  # noqa: BLE001 - each of its many errors means that this is no such type
         return None
 
     def read(data: bytes) -> Any:
@@ -161,7 +157,7 @@ def _adapted(schema: Any) -> AnswerShape[Any] | None:
 
 
 def _json_schema(schema: Mapping[str, Any] | bool) -> AnswerShape[Any]:
-    # They take a while to import, and few need them.
+    # They are slow to import, and rarely needed.
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - that is why
     from jsonschema.validators import validator_for  # noqa: PLC0415 - the same
     from referencing import Registry  # noqa: PLC0415 - the same
@@ -173,7 +169,7 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> AnswerShape[Any]:
         kind.check_schema(document)
     except SchemaError as error:
         raise Mismatch(f"this is no JSON Schema: {error.message}", field="schema") from None
-    # A registry of its own: what a schema refers to elsewhere is not fetched.
+    # An empty registry: references to other documents are not fetched.
     nothing_else: Registry[Any] = Registry()
     validator: Any = kind(document, registry=nothing_else)
 
@@ -182,7 +178,7 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> AnswerShape[Any]:
         try:
             errors: list[Any] = list(islice(validator.iter_errors(value), _ISSUES))
         except Unresolvable as error:
-            raise Mismatch(f"the schema refers to what is not in it: {error}", field="schema") from None
+            raise Mismatch(f"the schema refers to something outside it: {error}", field="schema") from None
         if errors:
             raise Unfit(*(f"{error.message} - at `{_path(error.absolute_path)}`" for error in errors))
         return value
@@ -201,12 +197,12 @@ async def ask_for(
     *,
     is_second: bool = False,
 ) -> JsonResult[T]:
-    """Ask for an answer of a shape. One that does not have it is sent back once.
+    """Ask for an answer of a shape. An answer of another shape is sent back once.
 
     Raises:
-        JsonInvalid: The second answer was not right either.
+        JsonInvalid: The second answer was wrong, too.
     """
-    parts = [prompt] if isinstance(prompt, str | Command) else prompt
+    parts = [prompt] if isinstance(prompt, str | SlashCommand) else prompt
     result = await ask([*parts, Aside(_instructions(shape))])
     try:
         return JsonResult(*read_answer(result.text, shape), result, is_second)

@@ -1,4 +1,4 @@
-"""What can be said when an agent is asked something. All of it is optional."""
+"""The options for asking an agent. All of them are optional."""
 
 from __future__ import annotations
 
@@ -27,92 +27,92 @@ OPENINGS = ("load", "resume", "fork")
 
 
 class SessionOptions(TypedDict, total=False):
-    """What is said for one session."""
+    """Options of one session."""
 
     cwd: Path | str
-    """Where the agent works; by default where this program does."""
+    """Working directory of the agent; by default that of this program."""
     model: str
     """The model, as the agent calls it."""
     effort: str
-    """How much it thinks, in the agent's words."""
+    """Effort of the model, in the agent's words."""
     mode: str
     """The mode to begin in, by its id."""
     config: Mapping[str, str | bool]
     """Further options of the agent, by their ids."""
     system_prompt: str
-    """What holds for the whole session."""
+    """Instructions for the whole session."""
     mcp_servers: Iterable[McpServer | Mapping[str, Any]]
     """MCP servers that the agent can use."""
     additional_directories: Iterable[Path | str]
-    """Folders beside `cwd`. An agent that does not know of such works without them, with one warning."""
+    """Folders beside `cwd`. An agent that does not support them works without, with one warning."""
     meta: Mapping[str, Any]
-    """The `_meta` of the request that opens the session, and of its prompts. `traceparent` of a span that is
-    active goes along by itself."""
+    """The `_meta` of the request that opens the session, and of its prompts. The `traceparent` of an active
+    span is added."""
     permissions: PermissionPolicy
-    """Who answers when the agent asks for permission; by default `auto-allow`."""
+    """Answers the agent's requests for permission; by default `auto-allow`."""
     permission_timeout: float
-    """How long someone may take to answer, the tool filter included, in seconds, before the turn fails; by
-    default, and with 0, for ever."""
+    """Seconds for the answer to a request, with the tool filter, before the turn fails; by default, and with
+    0, no limit."""
     tools: ToolFilter
-    """Which tools may be used at all."""
+    """Filter of the tools that may be used at all."""
     costs: CostTracker
-    """Adds up what is spent, and holds a budget."""
+    """Adds up the cost, and enforces a budget."""
 
 
 class Options(SessionOptions, total=False):
-    """What is said when an agent is started."""
+    """Options for the start of an agent, and for its sessions."""
 
     env: Mapping[str, str]
     """Variables beside those of this program. Those of the catalogue win."""
     env_filter: Callable[[dict[str, str]], Mapping[str, str]]
-    """Is given all variables that the agent would have, and returns those that it gets."""
+    """Takes all variables that the agent would have, and returns those that it gets."""
     program: Path | str
-    """The agent's program, by name or path, instead of the one that would be found. The arguments stay."""
+    """The agent's program, by name or path, instead of the one that is found. The arguments stay."""
     client: ClientSide
-    """Who serves files, terminals and questions of the agent. It is told exactly what that one has."""
+    """Answers the agent's requests: files, terminals, questions. The agent is sent its exact capabilities."""
     on_warning: Callable[[str], None]
-    """Is told, in a sentence, what was left out or could not be done; by default that is logged."""
+    """Takes a sentence about something that was left out or could not be done; by default it is logged."""
     on_stderr: Callable[[str], None]
-    """Is told every line of the agent's log, redacted."""
+    """Takes every line of the agent's log, redacted."""
     record: Path | str
-    """A file to which the conversation with the agent is written, redacted; `serai.agents.testing.Replay`
-    plays it. What it holds already stays."""
+    """A file for a redacted record of the conversation, which is appended; `serai.agents.testing.Replay`
+    plays it."""
     retries: Retries | int
-    """How often `ask` is tried again when the agent has ended or its model is busy, and how often a session
-    is opened again for these reasons, or when the agent does not start; by default never, since a turn that
-    failed may have changed files. An agent that has ended is started anew."""
+    """Number of retries of `ask` when the agent has ended or its model is busy, and of opening a session for
+    these reasons or when the agent does not start. By default none, because a failed turn may have changed
+    files. An agent that has ended is started anew."""
     recycle_after: int
-    """After so many turns a session's agent is started anew; by default (0) never."""
+    """Number of turns after which a session's agent is started anew; by default (0) never."""
     on_renewed: Callable[[Renewed], None]
-    """Is told when a session's agent was started anew, and what it knows of what was said before."""
+    """Called when a session's agent was started anew, with what it knows of the conversation."""
     mask: Callable[[str], str]
-    """Takes secrets out of the agent's log and its errors."""
+    """Removes secrets from the agent's log and its errors."""
     start_timeout: float
-    """How long it may take to start, in seconds (30); 0 for ever."""
+    """Seconds that the agent has to start (30); 0: no limit."""
     inactivity_timeout: float
-    """How long it may do nothing in a turn (180). While someone is asked, time does not count. 0 for ever."""
+    """Seconds of silence in a turn (180); 0: no limit. Time in which a person is asked does not count."""
     cancel_timeout: float
-    """How long it may take to stop (30), before it is ended."""
+    """Seconds that the agent has to stop (30), before it is ended."""
     catalogue: Catalogue
-    """The agents that there are; by default those of Serai and of the configuration files."""
+    """The known agents; by default those of Serai and of the configuration files."""
     finder: Finder
-    """Finds them; by default on this machine."""
+    """Finds agents; by default on this machine."""
     processes: Processes
-    """Where the agent is started; by default a place of its own."""
+    """Starts the agent; by default separate for each agent."""
     load: str
-    """An earlier session to open instead of a new one, by its id; its history is told again."""
+    """Id of an earlier session to open instead of a new one; the agent replays its history."""
     resume: str
     """The same, without its history."""
     fork: str
-    """An earlier session that the new one begins as a copy of."""
+    """Id of an earlier session; the new one begins as its copy."""
 
 
 def checked_options(options: Mapping[str, Any]) -> Options:
-    """The options, with lists that can be read more than once.
+    """Check the options, and make their lists readable more than once.
 
     Raises:
-        TypeError: There is none of that name, or two that exclude each other.
-        Mismatch: There is no such permission policy, or a list is none; `field` names it.
+        TypeError: An option does not exist, or two exclude each other.
+        Mismatch: The permission policy does not exist, or a list is none; `field` names it.
     """
     if unknown := [name for name in options if name not in Options.__annotations__]:
         raise TypeError(f"there is no option {unknown[0]!r}")
@@ -122,10 +122,10 @@ def checked_options(options: Mapping[str, Any]) -> Options:
     if "permissions" in options:
         read_policy(options["permissions"])
     lists = {name: options[name] for name in ("mcp_servers", "additional_directories") if name in options}
-    for name, told in lists.items():
-        if isinstance(told, str | Mapping):  # these, too, could be looked at one by one
+    for name, given in lists.items():
+        if isinstance(given, str | Mapping):  # these are iterable, too
             raise Mismatch("must be a list", field=name)
-        lists[name] = tuple(told)
+        lists[name] = tuple(given)
     if "mcp_servers" in lists:
         servers = enumerate(lists["mcp_servers"])
         lists["mcp_servers"] = tuple(read_server(each, f"mcpServers[{number}]") for number, each in servers)
@@ -133,9 +133,9 @@ def checked_options(options: Mapping[str, Any]) -> Options:
 
 
 def merged(first: Options, second: Options) -> Options:
-    """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names.
+    """Merge options; the second ones win. Variables and `_meta` are merged, MCP servers by their names.
 
-    Of two tool filters both count: to say more never allows more.
+    Of two tool filters both count: more options never allow more tools.
     """
     second = checked_options(second)
     both: dict[str, Any] = {**first, **second}
@@ -152,24 +152,24 @@ def merged(first: Options, second: Options) -> Options:
 
 
 def without_openings(options: Options) -> Options:
-    """The options without those that name an earlier session."""
+    """Return the options without those that name an earlier session."""
     return cast("Options", {name: value for name, value in options.items() if name not in OPENINGS})
 
 
 def warn_of(options: Options) -> Callable[[str], None]:
-    """Who hears warnings; by default they are logged."""
+    """Return the function that takes warnings; by default they are logged."""
     return options.get("on_warning") or log_warning
 
 
 def log_warning(warning: str) -> None:
-    """Logs a warning that nobody else hears."""
+    """Log a warning."""
     _log.warning("%s", warning)
 
 
 def meta_of(options: SessionOptions) -> dict[str, Any]:
-    """The `_meta` of requests: what was said, and `traceparent` and `tracestate` of the span that is active.
+    """Return the `_meta` of requests: the option, and `traceparent` and `tracestate` of the active span.
 
-    ACP keeps these names free. A program that has not imported OpenTelemetry has no span, so it need not be
+    ACP reserves these names. A program that has not imported OpenTelemetry has no span, so it need not be
     installed.
     """
     carrier: dict[str, str] = {}

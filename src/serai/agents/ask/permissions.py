@@ -1,6 +1,6 @@
-"""What an agent may do: the tool filter first, then the policy.
+"""Permissions of an agent: first the tool filter, then the policy.
 
-A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled.
+A policy that rejects never allows: when an agent offers no way to say no, the request is cancelled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from serai.acp.client_side import PermissionOption, PermissionRequest
-from serai.acp.tool_calls import ToolUse
+from serai.acp.tool_calls import AgentToolCall
 from serai.errors import Mismatch, PermissionTimedOut
 
 if TYPE_CHECKING:
@@ -30,32 +30,32 @@ T = TypeVar("T")
 TOOL_KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 )
-"""The kinds that ACP has. An agent may tell newer ones."""
+"""The kinds of ACP. An agent may send newer ones."""
 
-OnToolUse: TypeAlias = Callable[[ToolUse], bool | str | Awaitable[bool | str]]
-"""Looks at a call: `True` when it may pass; `False`, or a few words that say why, when it may not."""
+OnToolUse: TypeAlias = Callable[[AgentToolCall], bool | str | Awaitable[bool | str]]
+"""Checks a call: returns `True` to allow it; `False`, or the reason in a few words, to refuse it."""
 
 
 class ToolFilter:
-    """What may be used at all. Whatever passes is still a matter of the permission policy.
+    """Filters the tools that may be used at all. Calls that pass are still subject to the permission policy.
 
-    What a tool is *for* (`execute`, `edit`, ...) is told by all agents in the same words, so filter by kind
-    where you can. Names are the tool's own, where an agent tells it, and else the title, which is free text;
-    what is blocked is looked for in both. Case does not matter, and `*` stands for anything.
+    All agents use the same words for the *kind* of a tool (`execute`, `edit`, ...), so filter by kind if you
+    can. A name is the tool's own if the agent sends it, else the title, which is free text; blocked names are
+    looked up in both. Case does not matter, and `*` stands for anything.
 
-    Two filters can be joined by `&`: then a tool has to pass both. A filter works where the agent asks. One
-    that uses a tool without asking cannot be stopped by it: that is told as a warning.
+    Two filters can be joined by `&`: then a call has to pass both. A filter works when the agent asks. An
+    agent that uses a tool without asking cannot be stopped by it: that gives a warning.
 
     Args:
-        allow_kinds: The only kinds that are allowed.
-        block_kinds: Kinds that are not.
-        allow_names: The only names that are allowed.
-        block_names: Names that are not.
-        on_tool_use: Looks at what has passed so far. When it raises, the answer is no. ACP has no way to
-            change a tool's input, so it cannot.
+        allow_kinds: The only allowed kinds.
+        block_kinds: Blocked kinds.
+        allow_names: The only allowed names.
+        block_names: Blocked names.
+        on_tool_use: Checks calls that have passed the lists. When it raises, the call is refused. It cannot
+            change a tool's input, because ACP has no way to do that.
 
     Raises:
-        Mismatch: There is no such kind.
+        Mismatch: A kind does not exist.
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class ToolFilter:
         both._others = (self, other)
         return both
 
-    async def judge(self, use: ToolUse) -> str | None:
-        """Why a tool may not be used, `on_tool_use` included; `None` when it may."""
-        if reason := self.refuses(use):
+    async def judge(self, call: AgentToolCall) -> str | None:
+        """Return why a call is refused, also by `on_tool_use`; `None` if it is not."""
+        if reason := self.refuses(call):
             return reason
         for other in self._others:
-            if reason := await other.judge(use):
+            if reason := await other.judge(call):
                 return reason
         try:
-            verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(use))
+            verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(call))
         except Exception as problem:  # noqa: BLE001 - it is no permission
             _log.exception("a tool filter has failed")
             return f"the tool filter failed with {problem!r}"
@@ -95,17 +95,17 @@ class ToolFilter:
             return None
         return verdict if isinstance(verdict, str) and verdict else "on_tool_use has not allowed it"
 
-    def refuses(self, use: ToolUse) -> str | None:
-        """Why the lists do not let a tool be used, as a few words; `None` when they do."""
+    def refuses(self, call: AgentToolCall) -> str | None:
+        """Return why the lists refuse a call, in a few words; `None` if they do not."""
         for other in self._others:
-            if reason := other.refuses(use):
+            if reason := other.refuses(call):
                 return reason
-        kind = use.kind.casefold()
-        names = [name.casefold() for name in (use.name, use.title) if name]  # the own name first
+        kind = call.kind.casefold()
+        names = [name.casefold() for name in (call.name, call.title) if name]  # the own name first
         if kind in self._block_kinds:
-            return f"tools of the kind {use.kind} are blocked"
+            return f"tools of the kind {call.kind} are blocked"
         if self._allow_kinds is not None and kind not in self._allow_kinds:
-            return f"tools of the kind {use.kind} are not among those allowed"
+            return f"tools of the kind {call.kind} are not among those allowed"
         if _any_matches(names, self._block_names):
             return "tools of this name are blocked"
         if self._allow_names is not None and not _any_matches(names[:1], self._allow_names):
@@ -116,30 +116,30 @@ class ToolFilter:
 class PermissionAsked:
     """The agent asks whether a tool may be used.
 
-    With the policy `stream` it waits for an answer: `allow`, `reject`, `choose` or `cancel`. They say whether
-    the answer counted: it does not when the turn is over, or when someone else answers.
+    With the policy `stream` it waits for an answer: `allow`, `reject`, `choose` or `cancel`. Each returns
+    whether the answer counted: it does not when the turn is over, or when someone else has answered.
     """
 
     def __init__(self, request: PermissionRequest) -> None:
         self.request = request
         self.options = request.options
-        self.call = ToolUse(request.tool_call.tool_call_id).asked(request.tool_call)
-        """The tool call: what the question shows."""
+        self.call = AgentToolCall(request.tool_call.tool_call_id).asked(request.tool_call)
+        """The tool call as the question shows it."""
         self.is_open = False
-        """Whether an answer is waited for."""
+        """True while it waits for an answer."""
         self.chosen: PermissionOption | None = None
-        """What was answered; `None` while nothing was, and when the request was cancelled."""
+        """The chosen option; `None` before the answer, and when the request was cancelled."""
         self.refusal: str | None = None
-        """Why the tool filter has said no, if it has."""
+        """The reason why the tool filter has refused it, if it has."""
         self.reached = asyncio.Event()
-        """All that was told before the request has been taken."""
+        """Set once all updates before the request have been taken."""
         self.judged = asyncio.Event()
-        """The tool filter has looked at it, or nobody wants to know any more."""
+        """Set once the tool filter has checked it, or the request is over."""
         self.answer: asyncio.Future[PermissionOption | None] = asyncio.get_running_loop().create_future()
-        """What whoever follows the stream says."""
+        """The answer of the stream's consumer."""
 
     def allow(self, *, always: bool = False) -> bool:
-        """Allow it once, or for good. Raises `Mismatch`: the agent does not offer that."""
+        """Allow it once, or for good. Raises `Mismatch` if the agent does not offer that."""
         kind = "allow_always" if always else "allow_once"
         option = _option_of(self.options, kind)
         if option is None:
@@ -147,19 +147,19 @@ class PermissionAsked:
         return self._settle(option)
 
     def reject(self, *, always: bool = False) -> bool:
-        """Refuse it, this once or for good. An agent that offers neither is told that it was cancelled."""
+        """Refuse it, once or for good. If the agent offers neither, the request is cancelled."""
         kinds = ("reject_always", "reject_once") if always else ("reject_once", "reject_always")
         return self._settle(_option_of(self.options, *kinds))
 
     def choose(self, option_id: str) -> bool:
-        """Answer with one of the options. Raises `Mismatch`: there is no such option."""
+        """Answer with one of the options. Raises `Mismatch` if there is no such option."""
         option = chosen(option_id, self.options)
         if option is None:
             raise Mismatch(f"there is no option {option_id!r}", field="options")
         return self._settle(option)
 
     def cancel(self) -> bool:
-        """Give no answer: neither yes nor no."""
+        """Cancel the request: neither yes nor no."""
         return self._settle(None)
 
     def _settle(self, option: PermissionOption | None) -> bool:
@@ -174,14 +174,14 @@ class Policy(StrEnum):
     """The ready-made policies."""
 
     AUTO_ALLOW = "auto-allow"
-    """Always, so that the agent need not ask for the like again; else once. With a tool filter, which has to
-    see every call, each time only this once."""
+    """Allow for good, so that the agent need not ask for the same again; else once. With a tool filter, which
+    has to see every call, only once each time."""
     AUTO_ALLOW_ONCE = "auto-allow-once"
-    """Each time only this once. What can only be allowed for good is cancelled."""
+    """Allow once each time. What can only be allowed for good is cancelled."""
     AUTO_REJECT = "auto-reject"
-    """Never."""
+    """Always refuse."""
     STREAM = "stream"
-    """Whoever follows the stream answers."""
+    """The stream's consumer answers."""
 
 
 PermissionChoice: TypeAlias = PermissionOption | str | bool | None
@@ -203,7 +203,7 @@ _WANTED: dict[Policy, tuple[str, ...]] = {
 def read_policy(
     policy: PermissionPolicy,
 ) -> Policy | Callable[[PermissionAsked], PermissionChoice | Awaitable[PermissionChoice]]:
-    """A policy by its name, or the function that it is. Raises `Mismatch`: there is none of that name."""
+    """Return a policy by its name, or the function itself. Raises `Mismatch` for an unknown name."""
     if callable(policy):
         return policy
     try:
@@ -214,7 +214,7 @@ def read_policy(
 
 
 def chosen(choice: PermissionChoice, options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """Which option a function's choice means; `None` to cancel. What was not offered cancels, too."""
+    """Return the option that a choice means; `None` to cancel. A choice that was not offered cancels, too."""
     if isinstance(choice, bool):
         return _option_of(options, *(_ONCE if choice else _REJECTED))
     wanted = choice.id if isinstance(choice, PermissionOption) else choice
@@ -222,7 +222,7 @@ def chosen(choice: PermissionChoice, options: Sequence[PermissionOption]) -> Per
 
 
 class Permissions:
-    """The decisions of one session."""
+    """The permissions of one session."""
 
     def __init__(self, options: SessionOptions, *, agent: str, warn: Callable[[str], None]) -> None:
         self.tools: ToolFilter | None = options.get("tools")
@@ -233,11 +233,11 @@ class Permissions:
 
     @property
     def is_by_stream(self) -> bool:
-        """Whether whoever follows the stream answers."""
+        """True if the stream's consumer answers."""
         return self._policy is Policy.STREAM
 
     async def decide(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
-        """The option to choose; `None` to cancel. Cancelling it stops the filter, and whoever was asked."""
+        """Return the option to choose; `None` to cancel. Cancelling it stops the filter and the policy."""
         try:
             async with asyncio.timeout(self._limit):
                 asked.refusal = None if self.tools is None else await self.tools.judge(asked.call)
@@ -265,7 +265,7 @@ class Permissions:
             )
             return None
         if isinstance(self._policy, Policy):
-            # What is allowed for good is not asked for again, and the filter would not see it.
+            # A tool that is allowed for good is not asked for again, so the filter would not see it.
             is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
             return _option_of(asked.options, *(_ONCE if is_once else _WANTED[self._policy]))
         try:
@@ -281,7 +281,7 @@ async def _awaited(value: T | Awaitable[T]) -> T:
 
 
 def _option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
-    """The first option of the first of these kinds that there is."""
+    """Return the first option of the first of these kinds that is offered."""
     return next((option for kind in kinds for option in options if option.kind == kind), None)
 
 

@@ -1,4 +1,4 @@
-"""What a prompt is made of: text, commands, pictures, sounds, files and links."""
+"""The parts of a prompt: text, commands, pictures, sounds, files and links."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """One of the agent's own commands, such as `/review`, and what follows it."""
+class SlashCommand:
+    """One of the agent's own commands, such as `/review`, and its input."""
 
     name: str
     """Without the slash."""
@@ -29,37 +29,41 @@ class Command:
         return f"/{self.name} {self.input}".rstrip()
 
 
+Command = SlashCommand
+"""The public name, in `serai.agents`."""
+
+
 class Aside(str):
-    """Text that goes along with what a person says, and is no prompt by itself."""
+    """Text that accompanies a person's message, and is no prompt by itself."""
 
     __slots__ = ()
 
 
-Part: TypeAlias = str | Command | Mapping[str, Any]
+Part: TypeAlias = str | SlashCommand | Mapping[str, Any]
 """Text, a command, or a content block of ACP."""
-Prompt: TypeAlias = str | Command | Sequence[Part]
-"""What is said to an agent."""
+Prompt: TypeAlias = str | SlashCommand | Sequence[Part]
+"""A prompt: one part, or several."""
 
 
 def image(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A picture. The agent needs `capabilities.prompt.image`; without it, it is left out with a warning."""
+    """Return a picture. Without `capabilities.prompt.image` it is left out with a warning."""
     return _media("image", data, mime_type, "image/png")
 
 
 def audio(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A sound. The agent needs `capabilities.prompt.audio`; without it, it is left out with a warning."""
+    """Return a sound. Without `capabilities.prompt.audio` it is left out with a warning."""
     return _media("audio", data, mime_type, "audio/wav")
 
 
 def embedded(uri: str | Path, text: str | None = None) -> Block:
-    """A text, by default that of the file, for agents with `capabilities.prompt.embedded_context`."""
+    """Return a text, by default that of the file, for agents with `capabilities.prompt.embedded_context`."""
     if text is None:
         text = Path(uri).read_text("utf-8")
     return {"type": "resource", "resource": {"uri": _uri(uri), "text": text}}
 
 
 def link(uri: str | Path, name: str | None = None) -> Block:
-    """The address of something that the agent may look at by itself. Every agent takes it."""
+    """Return a link to something that the agent may read by itself. Every agent takes it."""
     address = _uri(uri)
     return {"type": "resource_link", "uri": address, "name": name or address.rpartition("/")[2] or address}
 
@@ -72,27 +76,27 @@ def blocks_of(
     system_prompt: str | None = None,
     capabilities: AgentCapabilities | None = None,
 ) -> list[Block]:
-    """A prompt as content blocks, with the system prompt before the first text.
+    """Return a prompt as content blocks, with the system prompt before the first text.
 
-    An agent that can take nothing of what a person says gets nothing else either.
+    If the agent can take no part of the person's message, nothing else is added.
 
     Raises:
         PromptInvalid: It is empty, or has a command that the agent does not have.
     """
     known = frozenset(commands)
-    parts = [prompt] if isinstance(prompt, str | Command) else list(prompt)
+    parts = [prompt] if isinstance(prompt, str | SlashCommand) else list(prompt)
     for part in parts:
-        if isinstance(part, Command) and known and part.name not in known:
+        if isinstance(part, SlashCommand) and known and part.name not in known:
             raise PromptInvalid(
                 f"the agent {agent!r} has no command /{part.name}",
                 agent=agent,
                 remedy=f"It has: {', '.join(sorted(known))}",
             )
-    said = _blocks(part for part in parts if not isinstance(part, Aside))
-    if not said:
+    message = _blocks(part for part in parts if not isinstance(part, Aside))
+    if not message:
         raise PromptInvalid("the prompt is empty", agent=agent)
-    if capabilities is not None and not fit_prompt(said, capabilities)[0]:
-        return said
+    if capabilities is not None and not fit_prompt(message, capabilities)[0]:
+        return message
     blocks = _blocks(parts)
     if system_prompt:
         first = next((block for block in blocks if block.get("type") == "text"), None)

@@ -1,4 +1,4 @@
-"""Asking again after an error that may be gone a little later, and starting an agent anew."""
+"""Retries after transient errors, and restarts of an agent."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NETWORK = re.compile(
     r"|connection (?:reset|refused|aborted|error)|bad gateway|gateway time-?out|\b50[24]\b",
     re.IGNORECASE,
 )
-"""What agents say when they did not reach their model."""
+"""Messages of agents that did not reach their model."""
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same may work a little later: the agent is gone, or what it works with is busy or away."""
+    """Tell whether a retry may help: the agent is gone, or its model is busy or cannot be reached."""
     if isinstance(error, errors.AgentRequestFailed) and not isinstance(error, errors.SessionLoadFailed):
         return _NETWORK.search(f"{error.message} {error.data or ''}") is not None
     return isinstance(error, errors.AgentClosed | errors.AgentOverloaded | errors.RateLimited)
@@ -35,32 +35,32 @@ def is_transient(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a question is asked again, after errors that may be gone a little later (`is_transient`)."""
+    """The policy for retries after transient errors (`is_transient`)."""
 
     limit: int = 3
-    """How often, after the first time."""
+    """Number of retries."""
     waits: tuple[float, ...] = (0.5, 1.0, 2.0)
-    """How long to wait before each, in seconds; the last counts for all that follow."""
+    """Seconds to wait before each; the last one counts for all that follow."""
     on_retry: Callable[[int, errors.AgentError], None] | None = None
-    """Is told, before each wait, which time it will be (1 is the first) and why."""
+    """Called before each wait with the number of the retry (1 is the first) and the error."""
     after_tools: bool = False
-    """Whether it is asked again also when the agent had used tools: it may do the same things twice."""
+    """True to retry also when the agent has used tools: it may do the same things twice."""
 
     def covers(self, error: errors.AgentError, *, has_used_tools: bool) -> bool:
-        """Whether it may be asked again after an error."""
+        """Tell whether an error is retried."""
         if has_used_tools and not self.after_tools:
             return False
-        # The latter when it starts, or starts anew; what it speaks, it will speak the next time as well.
+        # The latter happens at a start or restart. The protocol version will be the same the next time.
         is_another_version = isinstance(error, errors.VersionMismatch)
         return is_transient(error) or (isinstance(error, errors.AgentInitFailed) and not is_another_version)
 
     def wait(self, attempt: int) -> float:
-        """How long to wait before asking again."""
+        """Return the seconds to wait before a retry."""
         return self.waits[min(attempt, len(self.waits)) - 1] if self.waits else 0.0
 
 
 class Why(StrEnum):
-    """Why an agent was started anew."""
+    """The reason for starting an agent anew."""
 
     GONE = "gone"
     TURN_LIMIT = "turn-limit"
@@ -72,14 +72,14 @@ class Renewed:
 
     why: Why
     way: OpenWay
-    """Whether it was resumed or loaded, and the agent knows what was said before; or made anew."""
+    """Resumed or loaded, so that the agent knows the conversation; or made anew."""
     session_id: str
     """The session's id from now on: another one, unless it was resumed or loaded."""
 
 
-def read_retries(told: Retries | int | None) -> Retries | None:
-    """The retries that are meant; `None` for none."""
-    retries = Retries(told) if isinstance(told, int) else told
+def read_retries(option: Retries | int | None) -> Retries | None:
+    """Return the policy for an option; `None` for no retries."""
+    retries = Retries(option) if isinstance(option, int) else option
     return retries if retries is not None and retries.limit > 0 else None
 
 
@@ -92,11 +92,11 @@ async def persistently(
     closed: asyncio.Event | None = None,
     agent: str,
 ) -> T:
-    """Do it until it works, or no longer. Cancelling it, and `closed`, also end the waiting.
+    """Do it until it works, or until the retries are exhausted. Cancelling it, and `closed`, end the waiting.
 
     Raises:
-        AttemptsExhausted: It did not work so often.
-        AgentError: An error after which it is not asked again.
+        AttemptsExhausted: All retries have failed.
+        AgentError: An error that is not retried.
     """
     failures: list[errors.AgentError] = []
     while True:

@@ -1,4 +1,4 @@
-"""A conversation with an agent that a program drives."""
+"""A conversation of a program with an agent."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.client_side import PermissionRequest
-from serai.acp.options import ConfigOption, Modes
 from serai.acp.prompt import Finished, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
-from serai.acp.updates import Update, UsageUpdate
 from serai.agents.ask.costs import CostTracker, Meter
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
@@ -47,8 +44,7 @@ T = TypeVar("T")
 class WireSession(Closing):
     """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
 
-    One turn at a time: what is asked meanwhile waits for its turn, in order. Use it with `async with`, or
-    `close` it.
+    One turn at a time: other questions wait, in order. Use it with `async with`, or `close` it.
     """
 
     def __init__(
@@ -63,94 +59,64 @@ class WireSession(Closing):
         self._turns = asyncio.Lock()
         self._running: RunningTurn | None = None
         self._has_used_tools = False
-        self._left: RunningTurn | None = None
-        """A turn that nobody follows to its end."""
+        self._abandoned: RunningTurn | None = None
+        """An abandoned turn, which nobody has followed to its end."""
         self._closed = asyncio.Event()
         self._link: Link[WireHost] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
-        self._attach(self._link.last)
+        self._use(self._link.last)
 
-    def _attach(self, opened: Opened[WireHost]) -> None:
-        """Take the agent and the session that are open now."""
+    def _use(self, opened: Opened[WireHost]) -> None:
+        """Use this agent and session from now on."""
         self._host, self._acp = opened.agent, opened.session
         is_known = opened.way in (OpenWay.RESUMED, OpenWay.LOADED)
         self._has_past = opened.way.knows_past
-        # What holds for the whole session is said with the first message, where nothing else knows of it.
+        # The system prompt goes with the first message, unless the agent has it already.
         is_said = is_known or self._host.definition.native_system_prompt
         self._system_prompt = None if is_said else self._options.get("system_prompt")
         self._count = 0
-        told = self._acp.usage.cost if self._acp.usage else None
+        reported = self._acp.usage.cost if self._acp.usage else None
         self._meter = Meter(
-            self._tracker, self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
+            self._tracker,
+            self._host.name,
+            self.id,
+            reported=reported,
+            is_known=is_known,
+            warn=self._host.warn,
         )
         self._due: Why | None = None
-        self._host.sessions[self.id] = self
+        self._acp.permit = self._permit
 
-    # -- what is known of it -------------------------------------------------------------------------------
+    # -- its state ---------------------------------------------------------------------------------------
 
     @property
     def host(self) -> WireHost:
-        """The running agent, with `capabilities` and what else it is; another one once it was renewed."""
+        """The running agent. It is another one after the session was renewed."""
         return self._host
 
     @property
     def id(self) -> str:
-        """The agent's name for it: what `load`, `resume` and `fork` take."""
+        """Its id, which `load`, `resume` and `fork` take."""
         return self._acp.id
 
     @property
-    def cwd(self) -> Path:
-        """Where the agent works."""
-        return self._acp.cwd
-
-    @property
     def capabilities(self) -> AgentCapabilities:
-        """What the agent can do."""
+        """The agent's capabilities."""
         return self.host.capabilities
 
     @property
-    def modes(self) -> Modes | None:
-        """The modes that it has, and the one that it is in."""
-        return self._acp.modes
-
-    @property
-    def config_options(self) -> tuple[ConfigOption, ...]:
-        """What can be chosen for it, with the values now: the model, for instance."""
-        return self._acp.config_options
-
-    @property
     def models(self) -> Models:
-        """The models that it has, the one that is chosen, and the same for the effort."""
-        return models_of(self.config_options)
-
-    @property
-    def commands(self) -> tuple[Mapping[str, Any], ...]:
-        """The agent's own commands: `name`, `description`, `input`."""
-        return self._acp.commands
-
-    @property
-    def title(self) -> str | None:
-        """What it is about, in the agent's words."""
-        return self._acp.title
-
-    @property
-    def usage(self) -> UsageUpdate | None:
-        """What the agent told last of its context window, and of the cost of the whole session."""
-        return self._acp.usage
-
-    @property
-    def history(self) -> tuple[Update, ...]:
-        """What the agent told again when an earlier session was opened."""
-        return tuple(self._acp.replayed)
+        """Its models and efforts, with the options that choose them."""
+        return models_of(self._acp.config_options)
 
     @property
     def acp(self) -> AcpSession:
-        """The session underneath, for what is not offered here."""
+        """The session's state at the agent: `modes`, `commands`, `title`, ..., and history in `replayed`."""
         return self._acp
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed, or is being closed."""
+        """True once it is closed or being closed."""
         return self._closed.is_set()
 
     # -- asking --------------------------------------------------------------------------------------------
@@ -158,19 +124,19 @@ class WireSession(Closing):
     async def ask(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AskResult:
         """Ask something, and wait for the whole answer. `meta` is the prompt's `_meta`.
 
-        Cancelling it cancels the turn; the session can be used on.
+        Cancelling it cancels the turn; the session stays usable.
 
         Raises:
-            AgentError: The turn has failed; which error says why.
-            AttemptsExhausted: It has failed as often as `retries` says.
-            BudgetExceeded: What may be spent has been spent.
+            AgentError: The turn has failed; the class of the error says why.
+            AttemptsExhausted: It has failed after all `retries`.
+            BudgetExceeded: The budget is spent.
         """
         return await self._persistently(lambda: self._once(prompt, meta))
 
     async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
         """Ask for JSON of a certain shape, as `agents.ask_json`.
 
-        What others ask meanwhile waits until then, and so does a new agent after so many turns.
+        Other questions wait until its end, and so does a restart of the agent.
         """
         shape = shape_of(schema)
         return await self._persistently(lambda: ask_for(shape, prompt, self._once))
@@ -182,7 +148,7 @@ class WireSession(Closing):
     async def follow(
         self, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None = None
     ) -> Events:
-        """One turn, as `stream` gives it."""
+        """Yield the events of one turn, as `stream` does."""
         async with self._turns:
             await self._renew_if_due()
             is_asking = self._permissions.is_by_stream
@@ -193,33 +159,33 @@ class WireSession(Closing):
     # -- the session itself --------------------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Tell the agent to stop what it is doing. Without a turn under way this does nothing."""
+        """Cancel the running turn. Without one this does nothing."""
         self._acp.cancel()
 
     async def set_mode(self, mode_id: str) -> None:
-        """Put it into another mode. One that it does not have is a `CapabilityNotSupportedError`."""
+        """Set its mode. An unknown mode is a `CapabilityNotSupportedError`."""
         await self._acp.set_mode(mode_id)
         self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
-        """Choose a value of one of its options. Without options it is a `CapabilityNotSupportedError`."""
+        """Set one of its options. An agent without options raises `CapabilityNotSupportedError`."""
         await self._acp.set_config_option(config_id, value)
         chosen = {**self._options.get("config", {}), config_id: value}
         self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent
 
     async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
-        """Another session of the same agent that begins where this one is, with the options of this one.
+        """Open another session of the same agent that continues from here, with the same options.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
-        given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
+        given = checked_options({"cwd": self._acp.cwd, **options, "fork": self.id})
         return await self.host.open(merged(without_openings(self._options), given))
 
     async def close(self) -> None:
-        """End it, and the agent with it if it was started for this session. Again does no harm.
+        """Close it, and end the agent if it was started for this session. Again does no harm.
 
-        A turn that runs ends. When this is cancelled, it waits all the same until it is closed.
+        A running turn ends. When this is cancelled, it still waits until the session is closed.
         """
         await to_its_end(self._close())
 
@@ -228,17 +194,16 @@ class WireSession(Closing):
         if self._owns_host:
             await self._link.close()
             await self.host.close()
-        elif self.host.sessions.get(self.id) is self:
-            with suppress(AgentError):  # it is forgotten all the same
+        elif not self._acp.is_gone:
+            with suppress(AgentError):  # it is forgotten in any case
                 await self._acp.close()
             self._acp.forget()
-            self.host.sessions.pop(self.id, None)
         await self._drain()
 
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def _persistently(self, once: Callable[[], Awaitable[T]]) -> T:
-        """Do it while nobody else asks, and again as `retries` says."""
+        """Do it while nobody else asks, and retry as `retries` says."""
 
         async def attempt() -> T:
             self._has_used_tools = False
@@ -266,10 +231,10 @@ class WireSession(Closing):
         *,
         is_asking: bool = False,
     ) -> Events:
-        """The events of one turn, for who has the lock; `is_asking` when someone sees its questions."""
+        """Yield the events of one turn, while holding the lock; `is_asking`: someone sees its questions."""
         running = RunningTurn(self._meter, self._permissions.tools, self.host.warn, is_asking=is_asking)
         if cancelling.is_wanted:
-            yield TurnFinished(running.result(self.host.name, self.id, self.usage, Finished("cancelled")))
+            yield TurnFinished(running.result(self._acp, Finished("cancelled")))
             return
         self._begin(running, prompt, meta)
         cancelling.began(running.cancel)
@@ -288,7 +253,7 @@ class WireSession(Closing):
             self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
             if running.end is None:
                 running.cancel()
-                self._left = running
+                self._abandoned = running
         yield TurnFinished(self._conclude(running))
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
@@ -296,7 +261,7 @@ class WireSession(Closing):
         blocks = blocks_of(
             prompt,
             agent=self.host.name,
-            commands=[name for each in self.commands if isinstance(name := each.get("name"), str)],
+            commands=[name for each in self._acp.commands if isinstance(name := each.get("name"), str)],
             system_prompt=self._system_prompt,
             capabilities=self.capabilities,
         )
@@ -308,15 +273,15 @@ class WireSession(Closing):
         self._count += 1
 
     async def _drain(self) -> None:
-        """Take the rest of a turn that was abandoned, so that the next one starts clean: it costs, too."""
-        if (running := self._left) is None:
+        """Drain an abandoned turn, so that the next one starts clean. Its cost counts, too."""
+        if (running := self._abandoned) is None:
             return
         async with aclosing(self._acp.updates()) as items:
             async for item in items:
                 running.take(item)
                 if running.end is not None:
                     break
-        self._left = None
+        self._abandoned = None
         if isinstance(running.end, Finished):
             self._result(running, running.end)
 
@@ -335,7 +300,7 @@ class WireSession(Closing):
         return result
 
     def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
-        result = running.result(self.host.name, self.id, self.usage, finished)
+        result = running.result(self._acp, finished)
         option = self.models.model_option
         model = str(option.value) if option is not None else self._options.get("model")
         return replace(result, cost_usd=self._meter.end(result, model))
@@ -343,7 +308,7 @@ class WireSession(Closing):
     # -- a new agent ---------------------------------------------------------------------------------------
 
     async def revive(self) -> None:
-        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it."""
+        """Start the agent anew if it is gone, even without `retries`. The pool calls this."""
         if not self.host.is_running:
             self._due = self._due or Why.GONE
         await self._persistently(lambda: asyncio.sleep(0))
@@ -351,8 +316,8 @@ class WireSession(Closing):
     async def _renew_if_due(self) -> None:
         """Wait until the last turn is over, and start the agent anew if it is gone or has had its turns.
 
-        The session is resumed where the agent can, else loaded; where it can do neither, or refuses, it is a
-        new one. Where someone must sign in, wait or pay, that is an error: it can be opened then.
+        The session is resumed if the agent can, else loaded; if it can do neither, or refuses, a new one is
+        opened. If someone must sign in, wait or pay, that is an error: the session can be opened later.
         """
         await self._drain()
         await self._acp.at_rest()  # a turn that has failed may not have been answered yet
@@ -365,7 +330,7 @@ class WireSession(Closing):
             return Wanted(self.id) if self._has_past else Wanted()
 
         opened = await self._link.get(wanted)
-        self._attach(opened)
+        self._use(opened)
         renewed = Renewed(why, opened.way, self.id)
         if opened.way is OpenWay.RECREATED:
             self.host.warn(
@@ -381,21 +346,21 @@ class WireSession(Closing):
             return None
         if not self.host.is_running and (self._due is not None or self._retries is not None):
             return self._due or Why.GONE
-        is_alone = len(self.host.sessions) == 1  # others would end with it
+        is_alone = len(self.host.open_sessions) == 1  # others would end with it
         return Why.TURN_LIMIT if limit and self._count >= limit and is_alone else None
 
     async def _attempt(self, host: WireHost, way: OpenWay, session_id: str | None) -> AcpSession:
         return await host.open_acp(without_openings(self._options), way, session_id)
 
-    # -- for the host --------------------------------------------------------------------------------------
+    # -- questions -----------------------------------------------------------------------------------------
 
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer what the agent asks permission for. The host calls it."""
+    async def _permit(self, request: PermissionRequest) -> str | None:
+        """Answer a request for permission."""
         running = self._running
         asked = PermissionAsked(request)
         try:
             if running is not None:
-                # It takes its place behind what the agent has told before, and is decided when that is known.
+                # It is put behind the agent's earlier updates, and decided once those were taken.
                 self._acp.mark(asked)
                 await asked.reached.wait()
             asked.chosen = await self._permissions.decide(asked, running)

@@ -1,4 +1,4 @@
-"""How an agent of a program is started: which program, where, and what is written down of it."""
+"""The start of an agent for a program: finding it, its folder, and the record of its conversation."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ __all__ = ["Adapter", "AgentRef"]
 
 
 class Adapter(ABC):
-    """An agent whose start is worked out by code. Everything in `serai.agents` takes one instead of a name.
+    """An agent that is started by code. Everything in `serai.agents` takes one instead of a name.
 
-    Where a fixed command will do, an `AgentDefinition` is enough.
+    For a fixed command, an `AgentDefinition` is enough.
     """
 
     id: str
-    """What the agent is called."""
+    """The agent's name."""
     native_system_prompt: bool = False
-    """Whether it takes a system prompt of its own (`_meta.systemPrompt.append`)."""
+    """True if it takes a system prompt in `_meta.systemPrompt.append`."""
 
     @abstractmethod
     async def launch(self, options: Options) -> Launch:
-        """How it is started: program, arguments, variables.
+        """Return how to start it: program, arguments, variables.
 
         Raises:
             AgentNotInstalled: It cannot be started.
@@ -49,21 +49,21 @@ class Adapter(ABC):
 
     @property
     def processes(self) -> Processes | None:
-        """Where it is started; by default a place of its own."""
+        """Starts it; `None` for the default."""
         return None
 
 
 AgentRef: TypeAlias = str | AgentDefinition | Adapter
-"""An agent: its id or another name of it in the catalogue, a description of it, or an adapter."""
+"""An agent: its id or alias in the catalogue, a definition, or an adapter."""
 
 
 def name_of(agent: AgentRef) -> str:
-    """What an agent is called."""
+    """Return an agent's name."""
     return agent if isinstance(agent, str) else agent.id
 
 
 class Closing(ABC):
-    """Something open. A block of `async with` closes it, and is left when that is done."""
+    """Something that can be closed. `async with` closes it at the end of the block."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -80,7 +80,7 @@ T = TypeVar("T", bound=Closing)
 
 
 class Openable(Generic[T]):
-    """What will be opened. Nothing happens before it is awaited or entered."""
+    """Something to open. Nothing happens before it is awaited or entered."""
 
     def __init__(self, open_it: Callable[[], Awaitable[T]]) -> None:
         self._open = open_it
@@ -97,14 +97,14 @@ class Openable(Generic[T]):
 
 
 class Recorder:
-    """Writes a conversation to a file, redacted: one JSON object on a line, for each line that passed.
+    """Writes a redacted conversation to a file: one line of JSON for each line of the conversation.
 
         {"at": 0.012, "from": "client", "message": {"jsonrpc": "2.0", "id": 0, "method": "initialize", ...}}
         {"at": 0.094, "from": "agent", "message": {"jsonrpc": "2.0", "id": 0, "result": {...}}}
         {"at": 0.101, "from": "log", "text": "a line of its log"}
         {"at": 1.512, "from": "end", "exitCode": 0}
 
-    What an agent writes that is no JSON is kept as `text`. `serai.agents.testing.Replay` plays it.
+    Output that is no JSON is kept as `text`. `serai.agents.testing.Replay` plays it.
 
     Raises:
         ConfigInvalid: It cannot be written.
@@ -112,7 +112,7 @@ class Recorder:
 
     def __init__(self, path: Path, mask: Callable[[str], str]) -> None:
         try:
-            # Nobody else should read what was said.
+            # Nobody else may read the conversation.
             number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._file = open(number, "ab", buffering=0)  # noqa: PTH123, SIM115 - it stays open until `close`
         except OSError as error:
@@ -121,7 +121,7 @@ class Recorder:
         self._began = time.monotonic()
 
     def line(self, origin: str, line: bytes) -> None:
-        """A line of the conversation."""
+        """Write a line of the conversation."""
         text = self._mask(line.decode("utf-8", "replace"))
         try:
             self.write(origin, message=msgspec.json.decode(text))
@@ -129,22 +129,22 @@ class Recorder:
             self.write(origin, text=text)
 
     def write(self, origin: str, **what: Any) -> None:
-        """Anything else, redacted."""
+        """Write any other entry, which is redacted already."""
         if not self._file.closed:
             at = round(time.monotonic() - self._began, 3)
             self._file.write(msgspec.json.encode({"at": at, "from": origin, **what}) + b"\n")
 
     def close(self, exit_code: int | None, signal: int | None) -> None:
-        """The agent has ended."""
+        """Write how the agent has ended."""
         self.write("end", exitCode=exit_code, signal=signal)
         self._file.close()
 
 
 async def find(agent: str | AgentDefinition, options: Options) -> FoundAgent:
-    """Where an agent is, and how it is started.
+    """Find an agent, and how to start it.
 
     Raises:
-        AgentUnknown: There is none of that name.
+        AgentUnknown: There is no agent of that name.
         ConfigInvalid: A configuration file is wrong.
     """
     if isinstance(agent, str):
@@ -154,20 +154,20 @@ async def find(agent: str | AgentDefinition, options: Options) -> FoundAgent:
         agent = catalogue.definition_for(agent)
     if (program := options.get("program")) is not None:
         if isinstance(program, Path) or os.sep in program:
-            program = Path(program).absolute()  # noqa: ASYNC240 - that does not ask the disk
+            program = Path(program).absolute()  # noqa: ASYNC240 - this does not read the disk
         agent = agent.started_by(str(program))
     return await finder_of(options).find(agent, with_version=False)
 
 
 def finder_of(options: Options) -> Finder:
-    """Who finds the agent."""
+    """Return the finder of agents."""
     return options.get("finder") or default_finder(folder_of(options))
 
 
 async def default_catalogue(
     cwd: Path | None, warn: Callable[[str], None], *, name: str | None = None
 ) -> Catalogue:
-    """Serai's own agents, and those of the person's and the project's configuration and of its registry.
+    """Return Serai's own agents and those of the user's and the project's configuration and registry.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
@@ -178,16 +178,16 @@ async def default_catalogue(
 
 
 def default_finder(cwd: Path | None) -> Finder:
-    """Finds agents on this machine, and in a project whose folder is trusted."""
+    """Return a finder for this machine, and for a project whose folder is trusted."""
     is_trusted = cwd is not None and Trust(find_paths(None, os.environ).trust).is_trusted(cwd)
     return Finder(Surroundings.here(project=cwd if is_trusted else None))
 
 
 def folder_of(options: Options) -> Path:
-    """Where the agent works.
+    """Return the agent's working directory.
 
     Raises:
-        ConfigInvalid: It begins in the working directory of this program, and that is gone.
+        ConfigInvalid: It is below this program's working directory, and that is gone.
     """
     folder = Path(options.get("cwd") or "")
     return folder if folder.is_absolute() else here() / folder

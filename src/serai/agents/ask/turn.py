@@ -1,4 +1,4 @@
-"""One turn: while it runs, for its session (`RunningTurn`), and as a program follows it (`AgentStream`)."""
+"""One turn: while it runs in its session (`RunningTurn`), and as a stream of events (`AgentStream`)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from typing import Self, TypeAlias
 
 from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
-from serai.acp.tool_calls import ToolCalls, ToolUse
+from serai.acp.session import AcpSession
+from serai.acp.tool_calls import AgentToolCall, ToolCalls
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
+    CommandsChanged,
     Event,
+    ModeChanged,
+    OptionsChanged,
+    PlanChanged,
+    RawEvent,
+    SessionInfoChanged,
     TextAdded,
     ThinkingAdded,
     ToolCalled,
     ToolChanged,
     TurnFinished,
     UsageChanged,
-    event_of,
 )
 from serai.agents.ask.permissions import PermissionAsked, ToolFilter
 from serai.agents.ask.start import Closing
@@ -31,24 +37,24 @@ __all__ = ["AgentStream"]
 
 Events: TypeAlias = AsyncGenerator[Event, None]
 _AHEAD = 64
-"""How many events may wait for whoever takes them, before the turn does."""
+"""Number of events that may wait to be taken, before the turn waits."""
 
 
 class Cancelling:
-    """The wish that a turn be stopped, also before it has begun."""
+    """A request to cancel a turn, also before it has begun."""
 
     def __init__(self) -> None:
         self.is_wanted = False
         self._stop: Callable[[], None] | None = None
 
     def want(self) -> None:
-        """Stop it, now or as soon as it begins."""
+        """Cancel the turn, now or as soon as it begins."""
         self.is_wanted = True
         if self._stop is not None:
             self._stop()
 
     def began(self, stop: Callable[[], None]) -> None:
-        """It has begun; this is how it is stopped."""
+        """Note that the turn has begun, and how to stop it."""
         self._stop = stop
         if self.is_wanted:
             stop()
@@ -57,31 +63,31 @@ class Cancelling:
 class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
-    Nothing is sent before someone does. The turn then runs in a task of its own, a little ahead of whoever
-    takes the events. Use `async with` where you may stop early: leaving the block cancels the turn, and so
-    does cancelling who iterates.
+    Nothing is sent before that. The turn then runs in a task of its own, a little ahead of its consumer. Use
+    `async with` when you may stop early: leaving the block cancels the turn, and so does cancelling the
+    consumer.
     """
 
     def __init__(self, begin: Callable[[Cancelling], Events]) -> None:
         self._cancelling = Cancelling()
         self._turn = begin(self._cancelling)
-        self._told = asyncio.Queue[Event | Exception | None]()
+        self._events = asyncio.Queue[Event | Exception | None]()
         self._task: asyncio.Task[None] | None = None
         self._result: AskResult | None = None
         self._error: Exception | None = None
         self._is_closed = False
 
     def cancel(self) -> None:
-        """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""
+        """Tell the agent to stop, once. The stream ends once it has stopped, as `cancelled`."""
         self._cancelling.want()
 
     async def result(self) -> AskResult:
-        """What came of the turn, after taking all events that nobody has taken. Asking again gives the same.
+        """Take the remaining events, and return the turn's result. Again gives the same.
 
         Cancelling it cancels the turn.
 
         Raises:
-            SeraiError: What the turn has failed with.
+            SeraiError: The turn has failed.
         """
         try:
             async for _ in self:
@@ -93,10 +99,10 @@ class AgentStream(Closing):
         return self._result
 
     async def close(self) -> None:
-        """Be done with it. A turn that runs is cancelled. Again does no harm.
+        """Close the stream. A running turn is cancelled. Again does no harm.
 
-        Another task that waits for the next event meets the end of the stream. When this is cancelled, the
-        turn ends all the same.
+        For another task that waits for the next event the iteration ends. When this is cancelled, the turn
+        still ends.
         """
         was_closed, self._is_closed = self._is_closed, True
         if self._task is not None:
@@ -105,10 +111,10 @@ class AgentStream(Closing):
             await asyncio.wait([self._task])
 
     aclose = close
-    """The same, by the name that `contextlib.aclosing` looks for."""
+    """The same, under the name that `contextlib.aclosing` needs."""
 
     def __del__(self) -> None:
-        if self._task is not None:  # it does not know the stream: one that is forgotten ends as well
+        if self._task is not None:  # the task does not refer to the stream, so an abandoned one ends, too
             self._task.cancel()
 
     def __aiter__(self) -> Self:
@@ -118,54 +124,54 @@ class AgentStream(Closing):
         if self._is_closed:
             raise StopAsyncIteration
         if self._task is None:
-            self._task = asyncio.create_task(_tell(self._turn, self._told))
+            self._task = asyncio.create_task(_queue_events(self._turn, self._events))
         try:
-            told = await self._told.get()
+            item = await self._events.get()
         except asyncio.CancelledError:
             await self.close()
             raise
-        self._told.task_done()
-        if isinstance(told, TurnFinished):
-            self._result = told.result
-        elif not isinstance(told, Exception | None) and not self._is_closed:
-            return told
+        self._events.task_done()
+        if isinstance(item, TurnFinished):
+            self._result = item.result
+        elif not isinstance(item, Exception | None) and not self._is_closed:
+            return item
         else:
             self._is_closed = True
-            self._told.put_nowait(None)  # for others who wait
-            self._error = told if isinstance(told, Exception) else None
+            self._events.put_nowait(None)  # for other consumers
+            self._error = item if isinstance(item, Exception) else None
             raise self._error or StopAsyncIteration
-        return told
+        return item
 
 
-async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> None:
-    """Follow a turn to its end, and tell what happens."""
+async def _queue_events(turn: Events, queue: asyncio.Queue[Event | Exception | None]) -> None:
+    """Follow a turn to its end, and queue its events."""
     end: Exception | None = None
     try:
         async with aclosing(turn):
             async for event in turn:
-                told.put_nowait(event)
-                if told.qsize() >= _AHEAD:
-                    await told.join()
-    except Exception as error:  # noqa: BLE001 - whoever takes the events is told, whatever it is
+                queue.put_nowait(event)
+                if queue.qsize() >= _AHEAD:
+                    await queue.join()
+    except Exception as error:  # noqa: BLE001 - the consumer gets any error
         end = error
     finally:
-        told.put_nowait(end)
+        queue.put_nowait(end)
 
 
 class RunningTurn:
-    """Takes what happens in a turn, item after item."""
+    """Takes the items of a turn, one after the other."""
 
     def __init__(
         self, meter: Meter, tools: ToolFilter | None, warn: Callable[[str], None], *, is_asking: bool
     ) -> None:
         self.is_asking = is_asking
-        """Whether someone follows who is to answer the agent's questions."""
+        """True if the stream's consumer answers the agent's questions."""
         self.turn: PromptTurn | None = None
         """The prompt, once it was sent."""
         self.end: Finished | PromptFailure | None = None
-        """How it ended, once that has been taken."""
+        """The end of the turn, once it was taken."""
         self.verdict: SeraiError | None = None
-        """Why it was stopped, when it was not the caller who did."""
+        """The reason why the turn was stopped, if the caller did not stop it."""
         self.calls = ToolCalls()
         self._meter = meter
         self._tools = tools
@@ -176,7 +182,7 @@ class RunningTurn:
         self._message_id: str | None = None
         self._is_apart = True
         self._thinking: list[str] = []
-        self._judged: dict[str, ToolUse] = {}  # by their ids, as they were asked about
+        self._judged: dict[str, AgentToolCall] = {}  # by their ids, as in their questions
         self._noticed: set[str] = set()
 
     def cancel(self) -> None:
@@ -185,12 +191,12 @@ class RunningTurn:
             self.turn.cancel()
 
     def stop(self, verdict: SeraiError) -> None:
-        """Stop the turn: this is what it fails with."""
+        """Stop the turn. It fails with this error."""
         self.verdict = self.verdict or verdict
         self.cancel()
 
     def take(self, item: Item) -> Event | None:
-        """The event that an item is; `None` for the turn's beginning and its end."""
+        """Take an item, and return its event; `None` for the turn's beginning and end."""
         match item:
             case Finished() | PromptFailure():
                 self.end = item
@@ -200,7 +206,7 @@ class RunningTurn:
             case Mark():
                 self._has_begun = True
                 return None
-            # What is said before anyone has asked is no part of the answer.
+            # Text before the prompt is no part of the answer.
             case updates.AgentMessageChunk(text=str(text)) if self._has_begun:
                 self._say(text, item.message_id)
                 return TextAdded(text, item.message_id)
@@ -210,14 +216,23 @@ class RunningTurn:
             case updates.ToolCall() | updates.ToolCallUpdate():
                 change = self.calls.update(item)
                 self._is_apart = self._is_apart or change.is_new
-                self._look_at(change.use)
-                return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
+                self._look_at(change.call)
+                return ToolCalled(change.call) if change.is_new else ToolChanged(change.call)
             case UsageChanged(cost=updates.Cost() as cost):
                 if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
                 return item
+            case (
+                PlanChanged()
+                | ModeChanged()
+                | CommandsChanged()
+                | OptionsChanged()
+                | SessionInfoChanged()
+                | UsageChanged()
+            ):
+                return item
             case _:
-                return event_of(item)
+                return RawEvent(item)
 
     def _say(self, text: str, message_id: str | None) -> None:
         if self._is_apart or (message_id and self._message_id and message_id != self._message_id):
@@ -227,23 +242,22 @@ class RunningTurn:
         self._messages[-1].append(text)
 
     def answered(self, asked: PermissionAsked) -> None:
-        """The agent's question has its answer, or none."""
+        """Note the answer to a question of the agent, or that there is none."""
         if asked.call.key:
             option = asked.chosen
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(
-        self, agent: str, session_id: str, usage: updates.UsageUpdate | None, finished: Finished
-    ) -> AskResult:
-        """What came of it, once it has finished."""
+    def result(self, session: AcpSession, finished: Finished) -> AskResult:
+        """Return the result of the turn, once it has finished."""
+        usage = session.usage
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),
             thinking="".join(self._thinking),
             stop_reason=finished.stop_reason,
-            agent=agent,
-            session_id=session_id,
+            agent=session.agent.name,
+            session_id=session.id,
             duration=time.monotonic() - self._since,
             tool_uses=tuple(self.calls),
             dropped=self.turn.dropped if self.turn is not None else (),
@@ -257,17 +271,17 @@ class RunningTurn:
     def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
         self._is_apart = self._is_apart or change.is_new
-        self._judged[change.use.id] = asked.call = change.use
+        self._judged[change.call.id] = asked.call = change.call
         asked.reached.set()
         return asked
 
-    def _look_at(self, call: ToolUse) -> None:
-        """Warn of a tool that is used though it may not be: nobody could say no to what nobody was asked."""
+    def _look_at(self, call: AgentToolCall) -> None:
+        """Warn of a refused tool that is used without asking."""
         if self._tools is None or call.status == "pending" or call.key in self._noticed:
             return
         judged = self._judged.get(call.id)
         if judged is not None and self._tools.refuses(judged):
-            return  # it was denied, and that was told
+            return  # it was denied, with a warning
         if reason := self._tools.refuses(call):
             self._noticed.add(call.key)
             how = "without asking" if judged is None else "otherwise than it was asked for"

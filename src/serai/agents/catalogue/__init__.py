@@ -1,1 +1,1 @@
-"""Which agents there are, where they are found, and what is known about them."""
+"""The known agents, where they are installed, and what they can do."""

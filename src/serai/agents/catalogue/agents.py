@@ -1,4 +1,4 @@
-"""The agents that are known: Serai's own list, those of the configuration files, and those of a registry."""
+"""The known agents: Serai's own list, those of the configuration files, and those of a registry."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from serai.config.load import Configuration
 from serai.errors import AgentUnknown, ConfigInvalid
 
 _NEAR = 0.7
-"""How like a name something is, of 1, that was meant for it. A wrong letter in a name of four leaves 0.75."""
+"""Least similarity of a misspelt name, of 1. A wrong letter in a name of four leaves 0.75."""
 _SIMPLE = (
     *("label", "description", "aliases", "homepage", "install", "login"),
     *("fs", "terminal", "cumulative_tokens"),
 )
-"""What an entry of a file says in the same words as a definition."""
+"""Keys that a configuration file and a definition share."""
 
 
 class Catalogue:
-    """A list of agents, found by id or alias. It does not change; adding makes another one.
+    """An immutable list of agents, found by id or alias.
 
     Raises:
         ConfigInvalid: Two agents have a name in common.
@@ -53,18 +53,18 @@ class Catalogue:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all agents."""
+        """Ids of all agents."""
         return tuple(self._definitions)
 
     def resolve(self, name: str) -> str | None:
-        """The id that an id or an alias stands for; `None` when there is no such agent."""
+        """Return the id for an id or an alias; `None` for an unknown agent."""
         return self._ids.get(name) or self._ids.get(name.strip().lower())
 
     def definition_for(self, name: str) -> AgentDefinition:
-        """The agent with an id or an alias.
+        """Return the agent with an id or an alias.
 
         Raises:
-            AgentUnknown: There is none. The error lists those that there are.
+            AgentUnknown: There is none. The error lists the known ones.
         """
         found = self.resolve(name)
         if found is None:
@@ -72,7 +72,7 @@ class Catalogue:
         return self._definitions[found]
 
     def unknown(self, name: str, also: Iterable[str] = ()) -> AgentUnknown:
-        """The error that nobody has a name. It lists this catalogue's agents, and `also` others."""
+        """Return the error for an unknown name. It lists this catalogue's agents, and those in `also`."""
         others = tuple(also)
         near = get_close_matches(name.strip().lower(), [*others, *self._ids], n=1, cutoff=_NEAR)
         hint = f"Did you mean {near[0]}? " if near else ""
@@ -80,7 +80,7 @@ class Catalogue:
         return AgentUnknown(f"there is no agent {name!r}", remedy=f"{hint}There are: {there}")
 
     def adding(self, *definitions: AgentDefinition) -> Catalogue:
-        """This list and more; an agent with an id that is there already takes its place.
+        """Return this list with more agents. An agent with a known id replaces the earlier one.
 
         Raises:
             ConfigInvalid: Two agents have a name in common.
@@ -90,22 +90,21 @@ class Catalogue:
 
 @cache
 def built_in() -> Catalogue:
-    """Serai's own list."""
+    """Return Serai's own list."""
     table = tomllib.loads((files("serai.agents.catalogue") / "agents.toml").read_text(encoding="utf-8"))
-    return Catalogue(msgspec.convert({"id": name, **told}, AgentDefinition) for name, told in table.items())
+    return Catalogue(msgspec.convert({"id": name, **entry}, AgentDefinition) for name, entry in table.items())
 
 
 def make_catalogue(
     settings: Mapping[str, AgentSettings] | None = None, registry: Iterable[AgentDefinition] = ()
 ) -> Catalogue:
-    """All agents that are known.
+    """Return all known agents.
 
-    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
-    does one that configuration describes with a command. What configuration says comes
-    last: it changes agents and adds some.
+    A registry adds agents, but does not change those that Serai knows, by a name or by their package, or that
+    the configuration describes with a command. The configuration comes last: it changes and adds agents.
 
     Raises:
-        ConfigInvalid: Configuration describes a new agent without a command, or names clash.
+        ConfigInvalid: The configuration describes a new agent without a command, or names clash.
     """
     own, settings = built_in(), settings or {}
     described = {name for name, entry in settings.items() if entry.command is not None}
@@ -134,7 +133,7 @@ def _new(name: str, entry: AgentSettings) -> AgentDefinition:
 
 
 def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefinition:
-    """What configuration says, over what was known. A command of its own keeps the arguments."""
+    """Apply the configuration to a definition. A command of its own keeps the arguments."""
     changes: dict[str, Any] = {name: value for name in _SIMPLE if (value := getattr(entry, name)) is not None}
     ways = definition.started_by(entry.command).ways if entry.command is not None else definition.ways
     if entry.args is not None:
@@ -147,11 +146,11 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
 
 
 _downloaded: dict[str, Registry] = {}
-"""The registries that this program has downloaded, by their addresses."""
+"""Registries that this program has downloaded, by their addresses."""
 
 
 class KnownAgents(NamedTuple):
-    """The agents, and what came of the registry; nothing, where it was not needed."""
+    """The catalogue, and the registry; an empty one if it was not needed."""
 
     catalogue: Catalogue
     registry: Registry
@@ -160,13 +159,13 @@ class KnownAgents(NamedTuple):
 async def known_agents(
     configuration: Configuration, warn: Callable[[str], None], *, name: str | None = None
 ) -> KnownAgents:
-    """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
+    """Return the agents of a configuration. Cancelling it stops the waiting for the registry.
 
-    A registry that cannot be had is warned of, and its agents are missing: nothing else fails for it. When
-    only the agent `name` is looked for, the registry is read only if nothing else knows it.
+    A registry that cannot be loaded gives a warning, and its agents are missing. When only the agent `name`
+    is needed, the registry is loaded only if nothing else has it.
 
     Raises:
-        ConfigInvalid: What the files say of their agents is wrong.
+        ConfigInvalid: The agents in the configuration files are wrong.
     """
     settings, place = configuration.agents, configuration.settings.agent_registry
     if not place:

@@ -1,4 +1,4 @@
-"""What is known of an agent before it is started. All of it is data: no code asks for an agent's name."""
+"""The definition of an agent. All of it is data: no code depends on an agent's name."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from serai.errors import ConfigInvalid
 Word = Annotated[str, Meta(min_length=1)]
 
 _VALUE = re.compile(r"[A-Za-z0-9._:-]+")
-"""What may become part of an argument. Anything else could be read as more than a value."""
+"""Values that may become part of an argument. Others could be read as more than a value."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One way to start an agent: a program, or a package that node runs."""
 
     program: str = ""
-    """A name that is looked for, or a whole path."""
+    """A name to look up, or a whole path."""
     package: str = ""
     """The name of an npm package."""
     entry: str = ""
-    """The file of the package to run; by default its only command, or the one called like it."""
+    """The file of the package to run; by default its only command, or the one of the same name."""
     node: Annotated[int, Meta(ge=0)] = 0
-    """The oldest node that will do, where the package's own `engines` does not say so."""
+    """The oldest suitable node, if the package's own `engines` does not say it."""
     args: tuple[str, ...] = ()
     within: str = ""
-    """A part of the program's real path, for names that other programs have too.
+    """Part of the program's real path, for names that other programs have, too.
 
-    Without it the program counts only where one of the agent's folders is.
+    A program elsewhere counts only if one of the agent's folders exists.
     """
     is_acp: bool = True
-    """Whether what is started so speaks ACP. If not, it is found, and cannot be used."""
+    """True if it speaks ACP. Otherwise the agent is found, and cannot be used."""
     model_args: tuple[str, ...] = ()
-    """Arguments that choose a model from the start, with `{}` in its place."""
+    """Arguments that choose a model at the start, with `{}` in its place."""
     effort_args: tuple[str, ...] = ()
     """The same for the effort."""
 
     def choosing(self, *, model: str | None = None, effort: str | None = None) -> tuple[str, ...]:
-        """The arguments that choose model and effort from the start; none where there are no such arguments.
+        """Return the arguments that choose model and effort at the start, if there are such.
 
         Raises:
             ConfigInvalid: A value has other characters than letters, digits and `._:-`.
@@ -51,18 +51,18 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """By what one sees that someone is signed in. Files are looked at, never read."""
+    """Evidence that someone is signed in. The content of files is not read."""
 
     env: tuple[str, ...] = ()
-    """Variables, one of which is set."""
+    """Variables: one that is set is evidence."""
     files: tuple[str, ...] = ()
-    """Files, one of which is there and not empty; `~` and `${NAME:-default}` are replaced."""
+    """Files: one that is not empty is evidence. `~` and `${NAME:-default}` are replaced."""
     conclusive: bool = False
-    """Whether nobody is signed in where there is none of it. Keyrings, for one, cannot be seen."""
+    """True if nobody is signed in without such evidence. Credentials in keyrings, say, are not seen."""
 
 
 class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An agent of the catalogue. Which models it has is unknown until it is asked."""
+    """An agent of the catalogue. Its models are unknown until it is asked."""
 
     id: Word
     label: Word
@@ -70,39 +70,38 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     homepage: str = ""
     aliases: tuple[Word, ...] = ()
     ways: Annotated[tuple[Way, ...], Meta(min_length=1)]
-    """How it can be started, the best first."""
+    """The ways to start it, the best first."""
     env: Mapping[str, str] = {}
-    """Variables that it is started with. They win over the host's own."""
+    """Variables that it is started with. They override the host's own."""
     mcp_env: Mapping[str, str] = {}
-    """Further ones for a session that brings MCP servers along."""
+    """Further variables for sessions with MCP servers."""
     folders: tuple[str, ...] = ()
-    """Where it keeps its things, now or in earlier versions: they tell that someone has used it."""
+    """Its own folders, also of earlier versions: they show that someone has used it."""
     install: str = ""
-    """How to install it, for people."""
+    """The command or advice that installs it, for people."""
     login: tuple[str, ...] = ()
     """The command that signs in."""
     signed_in: Evidence = Evidence()
     version_args: tuple[str, ...] = ("--version",)
-    """What makes its program tell the version. Without any, that of the program is not the agent's."""
+    """Arguments that print its version; empty if the program's version is not the agent's."""
     models_args: tuple[str, ...] = ()
-    """What makes its program list the models, one on a line."""
+    """Arguments that list its models, one on a line."""
     fs: bool = False
-    """Whether it is offered to have files read and written by the host."""
+    """True to offer it files that the host reads and writes."""
     terminal: bool = False
-    """Whether it is offered to have commands run in terminals of the host."""
+    """True to offer it terminals of the host."""
     native_system_prompt: bool = False
-    """Whether it takes a system prompt of its own; elsewhere that goes before the first message."""
+    """True if it takes a system prompt in `_meta`. Otherwise that goes before the first message."""
     cumulative_tokens: bool = False
-    """Whether the tokens that it tells with the end of a turn are those of its session since that was opened.
-    That is how ACP describes them, but most agents tell those of the turn."""
+    """True if it reports the tokens of its session at the end of each turn, as ACP has it. Most agents report
+    those of the turn."""
     auth_patterns: tuple[Word, ...] = ()
-    """Regular expressions, without regard to case: a line of its log with one says that it wants someone to
-    sign in. Then it is ended at once, and whoever waits for it is told. Without any, its log counts only when
-    it does not start."""
+    """Regular expressions, ignoring case, for lines of its log that say that someone has to sign in. Such a
+    line ends it at once with that error. Without any, its log counts only when it does not start."""
     usage_patterns: tuple[Word, ...] = ()
     """The same for an account that has nothing left to spend."""
     loads: Annotated[int, Meta(ge=1)] = 1
-    """How often it is asked to load a session that it has, before that counts as refused."""
+    """Number of attempts to load a session before it counts as refused."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
                 raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
 
     def started_by(self, program: str) -> AgentDefinition:
-        """The same agent, started by another program. The arguments stay."""
+        """Return the same agent, started by another program. The arguments stay."""
         usual = next((way for way in self.ways if way.is_acp), self.ways[0])
         way = Way(
             program=program, args=usual.args, model_args=usual.model_args, effort_args=usual.effort_args

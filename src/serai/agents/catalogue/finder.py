@@ -1,6 +1,6 @@
-"""Which agents are installed, where, in which version, and whether someone is signed in.
+"""The search for installed agents: their place, their version, and whether someone is signed in.
 
-All is found by reading the disk. The only thing that is run is a program that was found, to tell its version.
+It reads the disk. The only programs that it runs are those that it has found, to print their version.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from serai.errors import AgentNotInstalled
 _PROBE_SECONDS = 5.0
 _LISTING_SECONDS = 20.0
 _LISTED = re.compile(r"\s*([\w@][\w@./:+-]*)\s*(?:\s-\s.*)?")
-"""A line of a listing: a model's id, and perhaps its name after a dash."""
+"""A line of a list of models: an id, and perhaps a name after a dash."""
 
 
 @dataclass(frozen=True)
 class FoundAgent:
-    """What there is of an agent on this machine."""
+    """An agent on this machine."""
 
     definition: AgentDefinition
     installed: bool
@@ -41,11 +41,11 @@ class FoundAgent:
     """Its program, or the file of its package that node runs."""
     version: str | None = None
     signed_in: bool | None = None
-    """`None`: nobody can tell without asking it."""
+    """`None` when that is unknown without asking it."""
     reason: str = ""
-    """Why it cannot be used, or what is unknown about it, for people."""
+    """The reason why it cannot be used, or what is unknown about it, for people."""
     launch: Launch | None = field(default=None, repr=False)
-    """How to start it; `None` when that is not possible. Its variables may be secrets."""
+    """The launch of it; `None` when it cannot be started. Its variables may be secrets."""
     way: Way | None = None
 
     @property
@@ -55,7 +55,7 @@ class FoundAgent:
 
     @property
     def available(self) -> bool:
-        """Whether it is installed, and can be started."""
+        """True if it is installed and can be started."""
         return self.launch is not None
 
     @property
@@ -66,11 +66,11 @@ class FoundAgent:
     def launching(
         self, *, model: str | None = None, effort: str | None = None, with_mcp: bool = False
     ) -> Launch:
-        """How to start it for a session. Model and effort count where they are chosen by arguments.
+        """Return how to start it for a session. Model and effort count if arguments choose them.
 
         Raises:
             AgentNotInstalled: It cannot be started; the error says why, and how to install it.
-            ConfigInvalid: The model or the effort has characters that none has.
+            ConfigInvalid: The model or the effort has invalid characters.
         """
         if self.launch is None or self.way is None:
             raise AgentNotInstalled(
@@ -87,7 +87,7 @@ class FoundAgent:
 def is_signed_in(
     evidence: Evidence, surroundings: Surroundings, env: Mapping[str, str] | None = None
 ) -> bool | None:
-    """Whether someone is signed in, by what can be seen; `None` when that does not say."""
+    """Tell by the evidence whether someone is signed in; `None` when that is unknown."""
     environ = {**surroundings.environ, **(env or {})}
     files = (surroundings.expand(text) for text in evidence.files)
     if any(environ.get(name) for name in evidence.env) or any(_has_content(each) for each in files if each):
@@ -96,24 +96,24 @@ def is_signed_in(
 
 
 class Finder:
-    """Finds agents. Nothing is remembered: what was installed a moment ago is there."""
+    """Finds agents. Nothing is cached: an agent that was installed a moment ago is found."""
 
     def __init__(self, surroundings: Surroundings | None = None) -> None:
         self._surroundings = surroundings or Surroundings.here()
 
     async def find(self, definition: AgentDefinition, *, with_version: bool = True) -> FoundAgent:
-        """Finds one agent; it never raises. To start it, its version need not be asked for."""
+        """Find one agent. It never raises. The version is not needed to start it."""
         try:
             return await self._find(definition, with_version=with_version)
-        except (OSError, ValueError) as error:  # a disk that fails, a path that cannot be one
+        except (OSError, ValueError) as error:  # a disk error, or an impossible path
             return FoundAgent(definition, installed=False, reason=f"it was not found: {error}")
 
     async def find_all(self, definitions: Iterable[AgentDefinition]) -> list[FoundAgent]:
-        """Finds several agents at once, in the order in which they were given."""
+        """Find several agents at once, and return them in the same order."""
         return list(await asyncio.gather(*(self.find(definition) for definition in definitions)))
 
     async def list_models(self, found: FoundAgent) -> list[str]:
-        """The models that an agent's program lists; none where it cannot, or nobody is signed in."""
+        """Return the models that an agent's program lists; none if it cannot, or nobody is signed in."""
         words = found.definition.models_args
         if not words or found.path is None or found.launch is None:
             return []
@@ -149,19 +149,19 @@ class Finder:
             if node is None:
                 return replace(found, reason=reason)
             folders.append(node.parent)
-            if way.package or path.suffix:  # a file, not a command that npm has made
+            if way.package or path.suffix:  # a file, not a command that npm has created
                 argv = (str(node), str(path))
         found = self._usable(found, argv, *folders)
         if way.package or not with_version or not definition.version_args:
             return found
-        # Found so, it is started with the same variables, if it can be started at all.
+        # It gets the same variables as when it is started, if it can be started at all.
         env = found.launch.env if found.launch is not None else definition.env
         version = await self._version((*argv, *definition.version_args), env)
         untold = "" if version else f"it did not tell its version within {_PROBE_SECONDS:g} s"
         return replace(found, version=version, reason=found.reason or untold)
 
     def _place(self, definition: AgentDefinition, way: Way) -> tuple[Path | None, str | None, int]:
-        """The file that is run, and for one of a package its version; the oldest node that will do."""
+        """Return the file to run, its package's version, and the oldest suitable node."""
         if way.package:
             package, entry = find_package(way, self._surroundings) or (NpmPackage(), None)
             return entry, package.version or None, max(way.node, package.node)
@@ -177,7 +177,7 @@ class Finder:
         env = dict(definition.env)
         missing = [str(folder) for folder in folders if folder not in self._surroundings.path]
         if missing:
-            # What a script asks for by name is found beside it, also where the host's own PATH is short.
+            # Programs that a script runs by name are found beside it, even with a short PATH.
             rest = list(map(str, self._surroundings.path)) or [os.defpath]
             env.setdefault("PATH", os.pathsep.join(dict.fromkeys([*missing, *rest])))
         launch = Launch(
@@ -193,7 +193,7 @@ class Finder:
         return replace(found, launch=launch)
 
     def _used(self, definition: AgentDefinition) -> Path | None:
-        """A folder that shows that someone has used the agent."""
+        """Return a folder that shows that someone has used the agent."""
         folders = map(self._surroundings.expand, definition.folders)
         return next((each for each in folders if each and os.path.isdir(each)), None)  # noqa: PTH112 - it never raises
 
@@ -204,7 +204,7 @@ class Finder:
         return f"{missing}, though {used} is there" if used is not None else missing
 
     async def _node(self, needed: int) -> tuple[Path | None, str]:
-        """A node of that major version or newer; else why there is none."""
+        """Return a node of this major version or newer, else the reason why there is none."""
         newest = ""
         for path in await asyncio.to_thread(lambda: list(find_program("node", self._surroundings))):
             version = await self._version((str(path), "--version"), {}) if needed else "0"
@@ -224,7 +224,7 @@ def _how_to_install(definition: AgentDefinition) -> str | None:
 
 
 def _has_content(path: Path) -> bool:
-    """Whether a file holds more than an empty object."""
+    """Tell whether a file holds more than an empty object."""
     try:
         return path.stat().st_size > 4 and path.is_file()
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""What an agent says about itself: its capabilities, modes, models and commands.
+"""An agent's description of itself: its capabilities, modes, models and commands.
 
-What it said last is in a small file in the home, written by whoever starts an agent, the host or `serai
-agents probe`, and read to show what is known of agents that do not run now. What another version said does
-not count. It holds no text of an agent.
+The last capabilities are kept in a small file in the home. The host and `serai agents probe` write it when
+they start an agent, and it is read to show agents that do not run. Entries of another version do not count.
+It holds no text of an agent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -33,40 +32,19 @@ from serai.errors import AgentError, ConfigInvalid
 from serai.machine.processes.processes import Processes
 
 
-class ModelsFrom(StrEnum):
-    """Who has told the models."""
-
-    SESSION = "session"
-    LISTING = "listing"
-    UNKNOWN = "unknown"
-
-
-class EffortKind(StrEnum):
-    """What kind of thing an agent's effort is."""
-
-    NONE = "none"
-    ENUM = "enum"
-    """Words such as low and high."""
-    BUDGET = "budget"
-    """Numbers of tokens."""
-    VARIANT = "variant"
-    """Variants of the model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models of an agent and the efforts that can be chosen."""
 
-    source: ModelsFrom = ModelsFrom.UNKNOWN
     models: tuple[Choice, ...] = ()
     model_option: ConfigOption | None = None
     """The option that chooses the model, where a session has one."""
     effort_option: ConfigOption | None = None
-    effort_kind: EffortKind = EffortKind.NONE
+    """The option that chooses the effort: words, numbers of tokens, or variants of the model."""
 
 
 def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Models:
-    """The models of an agent, from the best source that there is."""
+    """Return the models and efforts of an agent: those of its options, else the listed ones."""
     selects = [option for option in options if option.type == "select"]
     model = _first(
         selects,
@@ -81,27 +59,13 @@ def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Mo
         lambda option: bool({"effort", "thinking", "thought", "reasoning"} & _words(option.id)),
         lambda option: "variant" in _words(option.id),
     )
-    source, models = ModelsFrom.UNKNOWN, ()
-    if model is not None and model.choices:
-        source, models = ModelsFrom.SESSION, model.choices
-    elif listed:
-        source, models = ModelsFrom.LISTING, tuple(Choice(name, name) for name in listed)
-    return Models(source, models, model, effort, _kind(effort))
+    models = model.choices if model is not None else ()
+    return Models(models or tuple(Choice(name, name) for name in listed), model, effort)
 
 
 def _first(options: list[ConfigOption], *rules: Callable[[ConfigOption], bool]) -> ConfigOption | None:
-    """The first option that fits the first rule that any fits."""
+    """Return the first option that fits the first possible rule."""
     return next((option for rule in rules for option in options if rule(option)), None)
-
-
-def _kind(effort: ConfigOption | None) -> EffortKind:
-    if effort is None:
-        return EffortKind.NONE
-    if "variant" in _words(effort.id):
-        return EffortKind.VARIANT
-    if effort.choices and all(choice.value.isdecimal() for choice in effort.choices):
-        return EffortKind.BUDGET
-    return EffortKind.ENUM
 
 
 def _words(name: str) -> set[str]:
@@ -109,19 +73,19 @@ def _words(name: str) -> set[str]:
 
 
 _SECONDS = 30.0
-"""How long an agent may take to start, or to make a session."""
+"""Longest time for an agent to start, or to open a session, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What an agent says of itself."""
+    """The answers of an agent about itself."""
 
     handshake: Handshake
     modes: Modes | None = None
     options: tuple[ConfigOption, ...] = ()
     commands: tuple[Mapping[str, Any], ...] = ()
     problem: AgentError | None = None
-    """Why it made no session, so that only its handshake is known: mostly, nobody is signed in."""
+    """The reason why it opened no session, mostly that nobody is signed in. Only its handshake is known."""
 
     @property
     def models(self) -> Models:
@@ -130,11 +94,11 @@ class Introduction:
 
 
 class _Curious(ClientSide):
-    """Has nothing and allows nothing, but wants to hear of all options."""
+    """A client that allows nothing, and supports all options."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """Options that are yes or no are understood, and a person can sign in elsewhere."""
+        """Boolean options are supported, and a person can sign in elsewhere."""
         return ClientCapabilities(boolean_options=True, terminal_auth=True)
 
 
@@ -148,13 +112,13 @@ async def introduce(
 ) -> Introduction:
     """Start an agent in an empty folder, ask it, and end it. Nothing of it is left, also when cancelled.
 
-    `before` is done with it first, such as to sign in.
+    `before` is called with it first, for instance to sign in.
 
     Raises:
-        AgentError: It does not start, or says nothing. Where it only makes no session, that is in `problem`.
+        AgentError: It does not start, or does not answer. If it only opens no session, that is in `problem`.
     """
     with tempfile.TemporaryDirectory(prefix="serai-") as name:
-        # No project: an agent may run what it finds in one.
+        # No project: an agent may run programs that it finds in one.
         folder = Path(name)
         agent = await Agent.start(
             replace(launch, cwd=folder),
@@ -172,7 +136,7 @@ async def introduce(
                 session = await agent.open_session(folder)
             except AgentError as problem:
                 return Introduction(agent.handshake, problem=problem)
-            with suppress(TimeoutError):  # it has no commands, or is slow to say so
+            with suppress(TimeoutError):  # it has no commands, or is slow to send them
                 async with asyncio.timeout(commands_within):
                     async for _ in session.updates():
                         if session.commands:
@@ -182,31 +146,30 @@ async def introduce(
             await agent.close()
 
 
-# -- what it said when it last ran --------------------------------------------------------------------------
+# -- the file of the last answers ----------------------------------------------------------------------------
 
 FILE = "agents.json"
 """The name of the file, in the home."""
 
 
 class Remembered(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What one agent said, and when."""
+    """The last answers of one agent."""
 
     version: str | None = None
-    """Which version was installed then."""
+    """The version that was installed then."""
     capabilities: AgentCapabilities | None = None
-    """`None` when it has not told."""
+    """`None` when they are unknown."""
     signed_in: bool | None = None
-    """`False`: it wanted a person to sign in. `True`: it had wanted that before, and did no longer. `None`:
-    it has not said."""
+    """`False`: it wanted a person to sign in. `True`: it had wanted that before, and no longer did. `None`:
+    unknown."""
     at: str = ""
-    """When, in ISO 8601."""
+    """The time of the answers, in ISO 8601."""
 
 
 class AgentMemory:
-    """The file. It never raises: what cannot be read is unknown, and what cannot be written is asked again.
+    """The file. It never raises: entries that cannot be read or written are unknown.
 
-    Its methods read and write the disk: call them in a thread where something must not wait. Several threads
-    may call it.
+    Its methods read and write the disk: call them in a thread on an event loop. Several threads may call it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -214,7 +177,7 @@ class AgentMemory:
         self._lock = threading.Lock()
 
     def recall(self, found: FoundAgent) -> Remembered | None:
-        """What an agent said; `None` when it never did, or has another version by now."""
+        """Return the last answers of an agent; `None` without any, or when it has another version by now."""
         kept = self._read().get(found.id)
         return kept if kept is not None and kept.version == found.version else None
 
@@ -225,18 +188,18 @@ class AgentMemory:
         *,
         signed_in: bool | UnsetType | None = UNSET,
     ) -> None:
-        """Keeps what an agent has said: what it can do, and whether someone is signed in.
+        """Store an agent's capabilities, and whether someone is signed in.
 
-        What is not given stays as it was.
+        Values that are not given stay as they were.
         """
-        said: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+        changes: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
         if capabilities is not None:
-            said["capabilities"] = capabilities
+            changes["capabilities"] = capabilities
         if signed_in is not UNSET:
-            said["signed_in"] = signed_in
+            changes["signed_in"] = signed_in
         with self._lock:
             before = self.recall(found) or Remembered(version=found.version)
-            kept = msgspec.structs.replace(before, **said)
+            kept = msgspec.structs.replace(before, **changes)
             data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")
             with suppress(ConfigInvalid):
                 replace_private(self._path, msgspec.json.format(data, indent=2) + b"\n", "file")
@@ -244,19 +207,19 @@ class AgentMemory:
     def _read(self) -> dict[str, Remembered]:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Remembered])
-        except (OSError, ValueError):  # a file that is not there, or not ours
+        except (OSError, ValueError):  # the file is missing, or is not ours
             return {}
 
 
 def signed_in_of(found: FoundAgent, remembered: Remembered | None) -> bool | None:
-    """Whether someone is signed in, by what is on the disk and by what the agent said last.
+    """Tell whether someone is signed in, by the disk and by the agent's last answer.
 
-    Where the two disagree, nobody knows: credentials may have expired, or be newer than what it said. Only
-    credentials that are certainly gone outweigh what it said.
+    When the two disagree, it is unknown: credentials may have expired, or be newer than the answer. Only
+    credentials that are certainly missing outweigh the answer.
     """
-    said = remembered.signed_in if remembered is not None else None
-    if said is None or found.signed_in is False:
+    changes = remembered.signed_in if remembered is not None else None
+    if changes is None or found.signed_in is False:
         return found.signed_in
-    if found.signed_in is None or found.signed_in == said:
-        return said
+    if found.signed_in is None or found.signed_in == changes:
+        return changes
     return None

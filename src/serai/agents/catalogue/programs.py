@@ -1,6 +1,6 @@
-"""Programs and npm packages on the disk: where they usually are, and what a program prints when it is asked.
+"""Programs and npm packages on the disk: their usual folders, and the output of programs.
 
-To look in another place, add rows to the tables.
+To search another folder, add it to the tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import brief
 
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
-"""Names further folders with packages, separated as in `PATH`."""
+"""Variable with further folders of packages, separated as in `PATH`."""
 
 SYSTEM = tuple(map(Path, ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin", "/snap/bin")))
 _IN_HOME = (
@@ -31,7 +31,7 @@ _IN_HOME = (
     *(".volta/bin", ".opencode/bin", ".local/share/pnpm", "Library/pnpm", ".yarn/bin", ".linuxbrew/bin"),
 )
 _NODE_VERSIONS = (
-    # Folders of version managers, and where in a version's folder the programs are.
+    # Folders of version managers, and the folder of programs in that of a version.
     (".nvm/versions/node", "bin"),
     (".local/share/fnm/node-versions", "installation/bin"),
     (".fnm/node-versions", "installation/bin"),
@@ -50,9 +50,9 @@ _GRACE = 0.5
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where to look: a home, an environment, perhaps a project, and the folders of the system.
+    """The places to search: a home, an environment, perhaps a project, and the system's folders.
 
-    A project's own programs are looked for only if it is given: give it when its folder is trusted.
+    Give a project only if its folder is trusted: then its own programs are found.
     """
 
     home: Path
@@ -62,11 +62,11 @@ class Surroundings:
 
     @classmethod
     def here(cls, *, project: Path | None = None) -> Surroundings:
-        """This machine, for whoever runs this process."""
+        """Return this machine's, for the user of this process."""
         return cls(home=Path.home(), environ=dict(os.environ), project=project, system=SYSTEM)
 
     def expand(self, text: str) -> Path | None:
-        """A path with `~` and `${NAME:-default}` replaced; `None` when a variable has no value."""
+        """Replace `~` and `${NAME:-default}` in a path; `None` when a variable has no value."""
         values = [self.environ.get(name) or default for name, default in _REFERENCE.findall(text)]
         if not all(values):
             return None
@@ -75,11 +75,11 @@ class Surroundings:
 
     @property
     def path(self) -> tuple[Path, ...]:
-        """The folders of `PATH`. A relative one would be another in every session, and is left out."""
+        """The folders of `PATH`. Relative ones are left out: they would differ from session to session."""
         return tuple(_absolute(self.environ.get("PATH", "").split(os.pathsep)))
 
     def program_folders(self) -> tuple[Path, ...]:
-        """The folders that programs are looked for in, the first to win first."""
+        """Return the folders of programs, those with priority first."""
         folders = [each / ".bin" for each in self._own_modules()]
         folders += self.path
         folders += [self.home / each for each in _IN_HOME]
@@ -87,22 +87,22 @@ class Surroundings:
         return tuple(dict.fromkeys((*folders, *self.system)))
 
     def module_folders(self) -> tuple[Path, ...]:
-        """The folders that packages of npm are looked for in, the first to win first."""
+        """Return the folders of npm packages, those with priority first."""
         folders = self._own_modules()
-        # Beside each folder of programs is what npm, run from there, installs for all.
+        # The npm in a folder of programs installs global packages beside that folder.
         folders += [each.parent / "lib/node_modules" for each in self.program_folders() if each.name == "bin"]
         folders += [self.home / ".bun/install/global/node_modules", self.home / "node_modules"]
         return tuple(dict.fromkeys(folders))
 
     def _own_modules(self) -> list[Path]:
-        """The packages of the project, and those that a variable names."""
+        """Return the folders of packages of the project, and those in the variable."""
         parents = (self.project, *self.project.parents) if self.project is not None else ()
         named = _absolute(self.environ.get(MODULES_VARIABLE, "").split(os.pathsep))
         return [*(each / "node_modules" for each in parents), *named]
 
 
 class NpmPackage(msgspec.Struct):
-    """What a package of npm says of itself, in its `package.json`."""
+    """The `package.json` of an npm package."""
 
     name: str = ""
     version: str = ""
@@ -111,14 +111,14 @@ class NpmPackage(msgspec.Struct):
 
     @property
     def node(self) -> int:
-        """The oldest node, by its major version, that its `engines` names; 0 when it names none."""
+        """The oldest suitable node by its `engines`, as a major version; 0 without any."""
         wanted = self.engines.get("node") if is_object(self.engines) else None
         found = map(_AT_LEAST.match, wanted.split("||")) if isinstance(wanted, str) else ()
         return min((int(match[1]) for match in found if match), default=0)
 
 
 def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
-    """All programs of a name, the one to take first. A path is taken as it is, if it is a program."""
+    """Yield all programs of a name, the best first. A path is taken as it is, if it is a program."""
     if os.sep in name:
         path = surroundings.expand(name)
         candidates = [path] if path is not None and path.is_absolute() else []
@@ -128,7 +128,7 @@ def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
 
 
 def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
-    """The package of a way to start, and the file of it to run; `None` when it is nowhere."""
+    """Return the package of a way to start, and its file to run; `None` when it is not installed."""
     for modules in surroundings.module_folders():
         folder = modules / way.package
         try:
@@ -141,7 +141,7 @@ def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path
 
 
 def is_script(path: Path) -> bool:
-    """Whether node has to run a file: by its ending, or by its first line."""
+    """Tell by a file's suffix or first line whether node has to run it."""
     if path.suffix in {".js", ".mjs", ".cjs"}:
         return True
     first = _head(path, 128).split(b"\n", 1)[0]
@@ -149,18 +149,18 @@ def is_script(path: Path) -> bool:
 
 
 async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, seconds: float) -> str | None:
-    """Returns what a program prints, errors too; `None` when it fails, takes too long or cannot be started.
+    """Return a program's output, with its errors; `None` when it fails, takes too long or cannot be started.
 
-    It runs in a group of its own, without the host's secrets. When the time is over, or this is cancelled,
-    the group gets TERM and half a second later KILL.
+    It runs in a group of its own, without the host's secrets. After the time-out, or when this is cancelled,
+    the group gets TERM, and half a second later KILL.
     """
-    # A file takes the output: a pipe would be held open by whatever the program leaves running.
+    # The output goes to a file: a pipe would be held open by processes that the program leaves running.
     with tempfile.TemporaryFile() as output:
         try:
             async with (
                 brief(
                     *argv,
-                    folder=Path(argv[0]).anchor or None,  # nobody's folder: some programs write into theirs
+                    folder=Path(argv[0]).anchor or None,  # a neutral folder: some programs write into theirs
                     environment={**inheritable(environ), "NO_COLOR": "1", "CI": "1"},
                     stdout=output,
                     stderr=STDOUT,
@@ -176,7 +176,7 @@ async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, second
 
 
 def version_in(text: str) -> str | None:
-    """The first version in a text, as `1.2.3` or `1.2.3-beta.1`."""
+    """Return the first version in a text, such as `1.2.3` or `1.2.3-beta.1`."""
     match = _VERSION.search(text)
     return match[1] if match else None
 
@@ -186,7 +186,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _node_versions(home: Path) -> list[Path]:
-    """The folders of version managers, the newest version first."""
+    """Return the folders of version managers, the newest version first."""
     found = [
         ([int(number) for number in re.findall(r"\d+", name)], home / relative / name / programs)
         for relative, programs in _NODE_VERSIONS
@@ -196,7 +196,7 @@ def _node_versions(home: Path) -> list[Path]:
 
 
 def _entry(folder: Path, package: NpmPackage, way: Way) -> Path | None:
-    """The file of a package to run; `None` when it is not there, or leads out of the package."""
+    """Return the file of a package to run; `None` when it is missing, or outside the package."""
     name = package.name.rpartition("/")[2]
     bins = {name: package.bin} if isinstance(package.bin, str) else package.bin
     wanted = way.entry or bins.get(name)
@@ -207,7 +207,7 @@ def _entry(folder: Path, package: NpmPackage, way: Way) -> Path | None:
 
 
 def _head(path: Path, size: int = _LARGEST) -> bytes:
-    """The beginning of a file; nothing where it cannot be read."""
+    """Return the beginning of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(size)

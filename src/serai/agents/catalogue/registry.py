@@ -1,7 +1,7 @@
-"""The registry of ACP agents: a JSON file that tells how agents are distributed.
+"""Registries of ACP agents: JSON files that say how agents are distributed.
 
-A registry names programs and the arguments to start them with: take one from those you trust. Nothing is
-installed because of it. Its agents are looked for like all others, and can be used once they are installed.
+A registry names programs and their arguments: use one that you trust. It installs nothing. Its agents are
+searched like all others, and can be used once they are installed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The agents of a registry, and what of it could not be used."""
+    """The agents of a registry, and the entries that could not be used."""
 
     definitions: tuple[AgentDefinition, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Why an entry was left out, one sentence for each."""
+    """The reasons why entries were left out, one sentence for each."""
 
 
 class _Offer(msgspec.Struct):
-    """One way in which an agent is distributed."""
+    """One distribution of an agent."""
 
     package: str = ""
     cmd: str = ""
@@ -64,7 +64,7 @@ class _Entry(msgspec.Struct):
 
 
 async def load_registry(place: str) -> Registry:
-    """Loads a registry from a file or an `http(s)` address that a person has named.
+    """Load a registry from a file or an `http(s)` address.
 
     Cancelling it stops the waiting.
 
@@ -84,9 +84,9 @@ async def load_registry(place: str) -> Registry:
 
 
 def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Registry:
-    """Reads the agents of a registry's JSON. An entry that cannot be used is left out, and said why.
+    """Read a registry from JSON. Entries that cannot be used are left out, with the reason.
 
-    The target is the platform, as `linux-x86_64`; by default this one.
+    The target is the platform, such as `linux-x86_64`; by default this one.
 
     Raises:
         ConfigInvalid: It is no JSON, or has no list of agents.
@@ -103,7 +103,7 @@ def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Reg
     for index, entry in enumerate(entries, 1):
         try:
             definition = _definition(msgspec.convert(entry, _Entry), target or _this_platform())
-        except ValueError as reason:  # also what msgspec does not take
+        except ValueError as reason:  # also msgspec's `ValidationError`
             named = _shown(str(cast("dict[str, Any]", entry).get("id"))) if isinstance(entry, dict) else ""
             skipped.append(f"{named[:64] if named not in ('', 'None') else f'entry {index}'}: {reason}")
         else:
@@ -120,7 +120,7 @@ def _definition(entry: _Entry, target: str) -> AgentDefinition:
     first, _, install = offers[0]
     if not all(map(_VARIABLE.fullmatch, first.env)):
         raise ValueError("one of its variables cannot have that name")
-    # One agent has one environment: what is offered with another one is left to the first.
+    # One agent has one environment: distributions with another one are left out.
     ways = [way for offer, ways, _ in offers if offer.env == first.env for way in ways]
     return AgentDefinition(
         id=entry.id,
@@ -134,7 +134,7 @@ def _definition(entry: _Entry, target: str) -> AgentDefinition:
 
 
 def _offers(distribution: _Distribution, target: str) -> Iterator[tuple[_Offer, list[Way], str]]:
-    """The ways in which an agent is distributed here, and how each is installed."""
+    """Yield the distributions of an agent for this platform, with the advice on installing each."""
     if (offer := distribution.npx) is not None:
         name = offer.package[: offer.package.find("@", 1)] if "@" in offer.package[1:] else offer.package
         if not _PACKAGE.fullmatch(name):
@@ -163,7 +163,7 @@ def _program(name: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """One line without what a terminal would obey: it is shown to people."""
+    """Return text for people: one line without control characters."""
     return "".join(filter(str.isprintable, text))
 
 
@@ -178,8 +178,8 @@ def _read(place: str) -> bytes:
 
 
 async def _fetch(place: str) -> bytes:
-    """Downloads, but nothing to which an https address leads over anything else."""
-    import httpx2  # noqa: PLC0415 - it takes a while to import, and few have a registry at an address
+    """Download a registry. Redirects from https to anything else are refused."""
+    import httpx2  # noqa: PLC0415 - it is slow to import, and rarely needed
 
     async def stay_safe(request: httpx2.Request) -> None:
         if place.startswith("https:") and request.url.scheme != "https":

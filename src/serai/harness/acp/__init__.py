@@ -1,5 +1,5 @@
 """Agents that speak ACP, as agents of the host. Begin with `harness`, then `session`.
 
-Nothing here asks for an agent's name: what differs between agents is in their handshakes, and in the
+No code here depends on an agent's name: the differences between agents are in their handshakes and in the
 catalogue.
 """

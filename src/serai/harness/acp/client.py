@@ -1,4 +1,4 @@
-"""What an agent asks while it works, answered by the host: with its guards, and by asking the person."""
+"""The host's answers to an agent's requests: guarded files and terminals, and questions to people."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from serai.harness.acp.session import AcpAgentSession
 
 _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
-"""By this a whole line for a shell, as some agents have it, is told from the name of a program."""
+"""Characters that show that a command is a line for a shell, as some agents send it, and no program."""
 
 
 class _Lent(NamedTuple):
-    """A terminal that the agent has, and how many bytes of its output it wants."""
+    """A terminal that is lent to the agent, and its limit of output in bytes."""
 
     terminal: HostTerminal
     limit: int | None
 
 
 class HostClient(acp.ClientSide):
-    """Answers the agent of one session. Files and terminals only where the catalogue says so."""
+    """Answers the requests of one session's agent. Files and terminals only where the catalogue says so."""
 
     def __init__(self, session: AcpAgentSession) -> None:
         self._definition = session.harness.found.definition
         self._seat, self._folder, self._session = session.seat, session.folder, session
         self._terminals: dict[str, _Lent] = {}
-        """The terminals that the agent has, in this turn and after it."""
+        """The terminals that are lent to the agent, in this turn and after it."""
         self._questions: dict[str, str | None] = {}
-        """The questions that are open, with the agent's name for them, which several may have."""
+        """The open questions, with the agent's ids for them. Several may share one."""
         self._is_closed = False
 
     async def close(self) -> None:
-        """The agent's process is gone: its terminals go, too."""
+        """Close the agent's terminals: its process is gone."""
         self._is_closed = True
         lent, self._terminals = self._terminals, {}
         await asyncio.gather(*(each.terminal.close() for each in lent.values()))
 
     @property
     def capabilities(self) -> acp.ClientCapabilities:
-        """What the host has for this agent."""
+        """The host's capabilities for this agent."""
         return acp.ClientCapabilities(
             read_text_file=self._definition.fs,
             write_text_file=self._definition.fs,
@@ -67,7 +67,7 @@ class HostClient(acp.ClientSide):
         )
 
     async def request_permission(self, request: acp.PermissionRequest) -> str | None:
-        """Ask the person. A turn that is over cancels, and one that ends meanwhile ends the asking."""
+        """Ask the person. A turn that is over cancels, and one that ends meanwhile withdraws the question."""
         await self._session.caught_up()
         work = self._session.work
         if work is None or not work.turn.is_running:
@@ -77,24 +77,24 @@ class HostClient(acp.ClientSide):
         return await work.calls.ask(request)
 
     async def read_text_file(self, request: acp.ReadTextFile) -> str:
-        """Read a file of the session's folders."""
+        """Read a file in the session's folders."""
         first = max((request.line or 1) - 1, 0)
         last = None if request.limit is None else first + max(request.limit, 0)
         try:
             found = await self._seat.read(self._uri(request.path), first=first, last=last)
         except ProtocolError as error:
-            raise _told(error) from None
+            raise _acp_error(error) from None
         if found.encoding == ContentEncoding.BASE64:
             raise ProtocolError(f"{request.path} is no text", number=INVALID_PARAMS)
         return found.data
 
     async def write_text_file(self, request: acp.WriteTextFile) -> None:
-        """Write a file of the session's folder."""
+        """Write a file in the session's folder."""
         work = self._work("files are written")
         try:
             await work.turn.write(self._uri(request.path), request.content)
         except ProtocolError as error:
-            raise _told(error) from None
+            raise _acp_error(error) from None
 
     def _uri(self, path: str) -> str:
         return uri_of(os.path.normpath(self._folder / path))
@@ -119,7 +119,7 @@ class HostClient(acp.ClientSide):
         return terminal.uri
 
     async def terminal_output(self, request: acp.TerminalRequest) -> acp.TerminalOutput:
-        """What the command has written, or the end of it."""
+        """Return what the command has written, or the end of it."""
         terminal, limit = self._lent(request)
         text = terminal.text().removeprefix(terminal.live.notice)
         truncated = terminal.live.cut > 0
@@ -139,11 +139,11 @@ class HostClient(acp.ClientSide):
         return _exit(terminal)
 
     async def kill_terminal(self, request: acp.TerminalRequest) -> None:
-        """End the command; what it wrote can still be looked at."""
+        """End the command. Its output can still be read."""
         await self._lent(request).terminal.close()
 
     async def release_terminal(self, request: acp.TerminalRequest) -> None:
-        """End the command. People can still look at what it wrote; the agent no longer."""
+        """End the command. People can still see its output; the agent cannot."""
         terminal, _ = self._lent(request)
         del self._terminals[request.terminal_id]
         await terminal.close()
@@ -155,13 +155,13 @@ class HostClient(acp.ClientSide):
         return found
 
     async def create_elicitation(self, request: acp.Elicitation) -> acp.ElicitationAnswer:
-        """Ask the person, with a form or by sending them to an address."""
+        """Ask the person, by a form or by sending them to an address."""
         await self._session.caught_up()
         if (work := self._session.work) is not None:
             work.flush()
         schema = request.requested_schema or {}
         if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
-            raise ProtocolError("a person is sent to addresses of the web only", number=INVALID_PARAMS)
+            raise ProtocolError("a person can be sent to web addresses only", number=INVALID_PARAMS)
         asked = SessionInputRequest(
             id=str(uuid.uuid4()),
             message=request.message,
@@ -181,7 +181,7 @@ class HostClient(acp.ClientSide):
         )
 
     def elicitation_completed(self, elicitation_id: str) -> None:
-        """The person has done elsewhere what they were sent for."""
+        """Close the questions that the person has answered elsewhere."""
         for question in [each for each, name in self._questions.items() if name == elicitation_id]:
             self._seat.answered(question)
 
@@ -197,16 +197,16 @@ def _no_turn(what: str) -> ProtocolError:
 
 
 def _exit(terminal: HostTerminal) -> acp.TerminalExit:
-    how = terminal.exit
-    if how is None or how.signal is None:
+    ending = terminal.exit
+    if ending is None or ending.signal is None:
         return acp.TerminalExit(exit_code=terminal.live.head.exit_code)
     try:
-        return acp.TerminalExit(signal=signal.Signals(how.signal).name)
+        return acp.TerminalExit(signal=signal.Signals(ending.signal).name)
     except ValueError:
-        return acp.TerminalExit(signal=str(how.signal))
+        return acp.TerminalExit(signal=str(ending.signal))
 
 
-def _told(error: ProtocolError) -> ProtocolError:
-    """A refusal of the host's files, with the numbers that ACP has."""
+def _acp_error(error: ProtocolError) -> ProtocolError:
+    """Translate an error of the host's files into ACP's numbers."""
     is_missing = error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
     return ProtocolError(str(error), number=RESOURCE_NOT_FOUND if is_missing else INTERNAL_ERROR)

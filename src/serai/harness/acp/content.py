@@ -1,4 +1,4 @@
-"""Content both ways: what an agent shows and asks becomes AHP's, what a person says becomes ACP's."""
+"""Content both ways: an agent's output and forms become AHP's, a person's message becomes ACP's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from serai.acp.prompt import text_block
+from serai.acp.prompt import file_block, text_block
 from serai.acp.shapes import is_object, list_of, object_of, objects_of, text_of, texts_of
 from serai.acp.updates import Block
 from serai.ahp import types as t
@@ -20,13 +20,13 @@ from serai.harness.file_edits import Keep, file_edit, made
 from serai.uris import uri_of
 
 COMMAND = "command"
-"""The kind of an attachment that stands for one of the agent's own commands."""
+"""Kind of the attachments that stand for commands of the agent."""
 _BYTES = "application/octet-stream"
 _LINK = re.compile(r"(?:https?|file)://[^\s<>]+", re.IGNORECASE)
-"""What is a link. Another one may be more than a place: a `javascript:` is a deed."""
+"""Addresses that are shown as links. Others, such as `javascript:`, may run code."""
 
 
-# -- what an agent shows -----------------------------------------------------------------------------------
+# -- an agent's output -------------------------------------------------------------------------------------
 
 
 def contents_of(
@@ -36,13 +36,13 @@ def contents_of(
     keep: Keep,
     terminal: Callable[[str], t.ToolResultContent | None],
 ) -> list[t.ToolResultContent]:
-    """The content of a tool call. What is not known here is shown as it came.
+    """Convert the content of a tool call. Unknown entries are shown as JSON.
 
     Args:
-        entries: As the agent told it: `content`, `diff` and `terminal`.
-        folder: Where relative paths begin.
-        keep: Keeps what a file was and is.
-        terminal: Finds a terminal of the host by the id that the agent has for it. Others show nothing.
+        entries: The agent's entries: `content`, `diff` and `terminal`.
+        folder: The folder of relative paths.
+        keep: Stores a file's content before and after.
+        terminal: Finds a terminal of the host by the agent's id for it. Other terminals show nothing.
     """
     shown: list[t.ToolResultContent] = []
     for entry in entries:
@@ -84,7 +84,7 @@ def _as_it_came(value: Mapping[str, Any]) -> t.ToolResultContent:
 
 
 def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | None:
-    """The edit that a `diff` tells of; `None` when the entry is none."""
+    """Return the edit in a `diff` entry; `None` for other entries."""
     path, old, new = text_of(entry.get("path")), text_of(entry.get("oldText")), text_of(entry.get("newText"))
     if entry.get("type") != "diff" or path is None or new is None:
         return None
@@ -93,7 +93,7 @@ def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | 
 
 
 def bytes_of(block: Mapping[str, Any]) -> bytes | None:
-    """The bytes of an image or a sound; `None` where there are none."""
+    """Return the bytes of an image or a sound; `None` without any."""
     data = text_of(block.get("data"))
     try:
         return base64.b64decode(data, validate=True) if data else None
@@ -102,7 +102,7 @@ def bytes_of(block: Mapping[str, Any]) -> bytes | None:
 
 
 def in_words(block: Block) -> str | None:
-    """Content that is no text, as words of an answer; `None` for what words cannot show."""
+    """Return content that is no text as Markdown; `None` where that is not possible."""
     match block:
         case {"type": "resource_link", "uri": str(uri)}:
             return link_to(uri, text_of(block.get("name")))
@@ -113,7 +113,7 @@ def in_words(block: Block) -> str | None:
 
 
 def link_to(uri: str, name: str | None) -> str:
-    """A link that the agent gave, as Markdown: it is that, whatever its name and its address are made of."""
+    """Return an agent's link as Markdown. Neither its name nor its address can become anything else."""
     address = f"<{uri}>" if _LINK.fullmatch(uri) else _code(uri)
     return f"{_code(name)} {address}" if name else address
 
@@ -122,14 +122,14 @@ def _code(text: str) -> str:
     return f"`{' '.join(text.replace('`', ' ').split())}`"
 
 
-# -- what a person says ------------------------------------------------------------------------------------
+# -- a person's message ------------------------------------------------------------------------------------
 
 
 def blocks_of(message: t.UserMessage) -> tuple[list[Block], list[str]]:
-    """The message as content blocks, and the types of those attachments that are not known here.
+    """Return the message as content blocks, and the types of unknown attachments.
 
-    The text is first: a command has to stand at the beginning. Whether an agent can take the blocks is for
-    `serai.acp.fit_prompt` to say.
+    The text is first: a command has to be at the beginning. `serai.acp.prompt.fit_prompt` leaves out the
+    blocks that an agent cannot take.
     """
     blocks = [text_block(message.text)] if message.text else []
     unknown: list[str] = []
@@ -143,19 +143,12 @@ def blocks_of(message: t.UserMessage) -> tuple[list[Block], list[str]]:
 
 def _block(attachment: t.MessageAttachment) -> Block | None:
     match attachment:
-        case t.SimpleMessageAttachment(label=label, model_representation=said):
+        case t.SimpleMessageAttachment(label=label, model_representation=text):
             if (attachment.meta or {}).get(KIND) == COMMAND:
                 return None  # the text begins with it already
-            return text_block(f"[{label}]" if said is None else f"{label}:\n{said}")
+            return text_block(f"[{label}]" if text is None else f"{label}:\n{text}")
         case t.MessageEmbeddedResourceAttachment(content_type=kind, data=data):
-            if (family := kind.partition("/")[0].lower()) in ("image", "audio"):
-                return {"type": family, "data": data, "mimeType": kind}
-            resource = {"uri": f"attachment:///{quote(attachment.label)}", "mimeType": kind}
-            try:
-                resource["text"] = base64.b64decode(data, validate=True).decode()
-            except ValueError:
-                resource["blob"] = data
-            return {"type": "resource", "resource": resource}
+            return file_block(data, kind, f"attachment:///{quote(attachment.label)}")
         case t.MessageResourceAttachment():
             return _link(attachment)
         case _:
@@ -181,24 +174,24 @@ def _link(attachment: t.MessageResourceAttachment) -> Block:
 
 
 def questions_of(schema: Mapping[str, Any]) -> list[t.SessionInputQuestion]:
-    """The questions of a form: a question for each property of its JSON Schema."""
+    """Return the questions of a form: one for each property of its JSON Schema."""
     required = texts_of(schema.get("required"))
     return [
-        _question(name, object_of(told), required=name in required)
-        for name, told in object_of(schema.get("properties")).items()
+        _question(name, object_of(field), required=name in required)
+        for name, field in object_of(schema.get("properties")).items()
     ]
 
 
-def _question(name: str, told: Mapping[str, Any], *, required: bool) -> t.SessionInputQuestion:
-    title = text_of(told.get("title"))
+def _question(name: str, field: Mapping[str, Any], *, required: bool) -> t.SessionInputQuestion:
+    title = text_of(field.get("title"))
     base: dict[str, Any] = {
         "id": name,
-        "message": text_of(told.get("description")) or title or name,
+        "message": text_of(field.get("description")) or title or name,
         "title": title,
         "required": required or None,
     }
-    default = told.get("default")
-    match told.get("type"):
+    default = field.get("default")
+    match field.get("type"):
         case "boolean":
             return t.SessionInputBooleanQuestion(
                 **base, default_value=default if isinstance(default, bool) else None
@@ -207,48 +200,48 @@ def _question(name: str, told: Mapping[str, Any], *, required: bool) -> t.Sessio
             question = t.SessionInputIntegerQuestion if kind == "integer" else t.SessionInputNumberQuestion
             return question(
                 **base,
-                min=_number(told.get("minimum")),
-                max=_number(told.get("maximum")),
+                min=_number(field.get("minimum")),
+                max=_number(field.get("maximum")),
                 default_value=_number(default),
             )
         case "array":
             return t.SessionInputMultiSelectQuestion(
                 **base,
-                options=_options(object_of(told.get("items")), list_of(default)),
-                min=_number(told.get("minItems")),
-                max=_number(told.get("maxItems")),
+                options=_options(object_of(field.get("items")), list_of(default)),
+                min=_number(field.get("minItems")),
+                max=_number(field.get("maxItems")),
             )
-        case _ if options := _options(told, [default]):
+        case _ if options := _options(field, [default]):
             return t.SessionInputSingleSelectQuestion(**base, options=options)
         case _:
             return t.SessionInputTextQuestion(
                 **base,
-                format=text_of(told.get("format")),
-                min=_number(told.get("minLength")),
-                max=_number(told.get("maxLength")),
+                format=text_of(field.get("format")),
+                min=_number(field.get("minLength")),
+                max=_number(field.get("maxLength")),
                 default_value=text_of(default),
             )
 
 
-def _options(told: Mapping[str, Any], default: list[Any]) -> list[t.SessionInputOption]:
+def _options(field: Mapping[str, Any], default: list[Any]) -> list[t.SessionInputOption]:
     return [
         t.SessionInputOption(
             id=value, label=label, description=description, recommended=True if value in default else None
         )
-        for value, label, description in _choices(told)
+        for value, label, description in _choices(field)
     ]
 
 
-def _choices(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
-    """The values that there are to choose from, each with its name and what it means."""
-    titled = objects_of(told.get("oneOf")) or objects_of(told.get("anyOf"))
+def _choices(field: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield the possible values, each with its name and its description."""
+    titled = objects_of(field.get("oneOf")) or objects_of(field.get("anyOf"))
     for each in titled:
         if isinstance(value := each.get("const"), str):
             yield value, text_of(each.get("title")) or value, text_of(each.get("description"))
     if titled:
         return
-    names = list_of(told.get("enumNames"))
-    for number, value in enumerate(list_of(told.get("enum"))):
+    names = list_of(field.get("enumNames"))
+    for number, value in enumerate(list_of(field.get("enum"))):
         if isinstance(value, str):
             name = names[number] if number < len(names) else None
             yield value, text_of(name) or value, None
@@ -259,18 +252,18 @@ def _number(value: Any) -> int | float | None:
 
 
 def values_of(schema: Mapping[str, Any], answers: Mapping[str, t.SessionInputAnswer]) -> dict[str, Any]:
-    """What the person answered, as values of the form. What was passed over is left out."""
+    """Return the person's answers as values of the form. Skipped questions are left out."""
     properties = object_of(schema.get("properties"))
     found = {name: _value(object_of(properties[name]), answers.get(name)) for name in properties}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _value(told: Mapping[str, Any], answer: t.SessionInputAnswer | None) -> Any:
+def _value(field: Mapping[str, Any], answer: t.SessionInputAnswer | None) -> Any:
     if not isinstance(answer, t.SessionInputSubmitted):
         return None
     match answer.value:
         case t.SessionInputNumberAnswerValue(value=number):
-            return int(number) if told.get("type") == "integer" else number
+            return int(number) if field.get("type") == "integer" else number
         case t.SessionInputSelectedManyAnswerValue(value=chosen):
             return list(chosen)
         case (

@@ -34,17 +34,17 @@ _ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 
 
 class AcpHarness:
-    """Makes agents of one kind, a process for each session.
+    """Makes agents of one kind, with a process for each session.
 
-    What can be chosen (models, modes, options) is only known to a session. So a new session tells it, or the
-    agent is asked before; from then on all new sessions have it.
+    The choices (models, modes, options) are known only once a session is open. They come from a new session,
+    or from asking the agent before; from then on all new sessions have them.
 
     Args:
         found: The agent, as it is installed here.
-        host: Where it is offered, and what was learned of it is written down.
-        known: What was learned of it before.
-        sign_in_method: How someone has signed in before, by a call of the agent.
-        memory: Where it is kept for programs without a host what it said of itself.
+        host: Offers the agent, and stores what was learned of it.
+        known: The choices that were learned before.
+        sign_in_method: The agent's method by which someone has signed in before.
+        memory: Keeps the agent's capabilities for programs without a host.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class AcpHarness:
         self.found = found
         self.tools: list[ToolDefinition] = []
         self.known = known
-        """What sessions of this agent can choose, as far as one has told."""
+        """The choices of this agent's sessions; `None` while none is known."""
         self.login = Login(
             found, host.processes, mask=host.redactor.redact, memory=memory, method=sign_in_method
         )
-        """Whether a person has to sign in, and how."""
+        """Knows whether a person has to sign in, and signs them in."""
         self.sign_in_methods, self.way_in = self.login.methods, self.login.way
         self.timeouts: dict[str, Any] = {}
-        """How long it is waited for, where that is not as usual: those of `Agent.start`."""
+        """Time-outs of `Agent.start` that differ from the usual ones."""
         self._host = host
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
         self._asking = asyncio.Lock()
@@ -79,7 +79,7 @@ class AcpHarness:
 
     @property
     def info(self) -> AgentInfo:
-        """What the root channel lists, with the models that are known by now."""
+        """The agent's entry in the root channel, with the models that are known by now."""
         return AgentInfo(
             provider=self.name,
             display_name=self.found.label,
@@ -89,25 +89,25 @@ class AcpHarness:
 
     @property
     def schema(self) -> SessionConfigSchema:
-        """The settings that new sessions have."""
+        """The settings of new sessions."""
         return schema_of(self.known)
 
     @property
     def chooses_model_at_start(self) -> bool:
-        """Whether the model is an argument of the program."""
+        """True if the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
 
     def declared(self, handshake: Handshake) -> c.AgentSessionCapabilities:
-        """What a session can do whose agent has said this of itself."""
+        """Return the capabilities of a session whose agent has this handshake."""
         return declared(handshake, terminals=self.found.definition.terminal)
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
-        """What any session can do, whatever its agent will say."""
-        return self.declared(Handshake.of(None))
+        """The capabilities of any session, whatever its handshake will be."""
+        return self.declared(Handshake.read(None))
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
-        """Make the agent of a session. Of a new session it is started; of an earlier one with its next turn.
+        """Make the agent of a session. It is started now for a new session, else with the next turn.
 
         Raises:
             AgentError: It does not start, or makes no session; `AuthRequired` when a person has to sign in.
@@ -127,16 +127,16 @@ class AcpHarness:
         return session
 
     def forget(self, session: str, agent: AcpAgentSession) -> None:
-        """An agent was released."""
+        """Drop an agent that was released."""
         if self._live.get(session) is agent:
             del self._live[session]
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """Why a client's action cannot be: ACP has nothing like it, or the agent does not offer it."""
+        """Return why a client's action is refused: ACP lacks it, or the agent does not offer it."""
         label, live = self.found.label, self._live.get(session)
         match action:
             case a.SessionCustomizationToggledAction():
-                why = f"{label} reads its files itself: what is switched here does not reach it"
+                why = f"{label} reads its files itself: switches here do not reach it"
             case a.SessionAgentChangedAction() if action.agent is not None:
                 why = f"{label} has no custom agents here"
             case _ if live is not None:
@@ -148,7 +148,7 @@ class AcpHarness:
         return rejected("capability_unsupported", why)
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """What is the matter with the MCP servers of a new session. Which it can reach, the agent says."""
+        """Return what is wrong with a new session's MCP servers. The agent may still refuse some."""
         if name == MCP_SERVERS:
             try:
                 write_servers(value, _ALL_SERVERS, self.name)
@@ -157,24 +157,24 @@ class AcpHarness:
         return None
 
     async def learn(self) -> None:
-        """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
+        """Ask the agent for its choices, once. It is started for that in an empty folder, and ended."""
         async with self._asking:
             if self.known is None and not self._was_asked:
                 self._was_asked = True
                 self._learn_from(await self.login.ask())
 
-    def _learn_from(self, told: Introduction | None) -> None:
-        if told is not None and told.problem is None:
-            self.learned(Choices.of(told.modes, told.options))
+    def _learn_from(self, offered: Introduction | None) -> None:
+        if offered is not None and offered.problem is None:
+            self.learned(Choices.from_session(offered.modes, offered.options))
 
     def learned(self, choices: Choices) -> None:
-        """A new session has told what can be chosen."""
+        """Keep the choices that a new session has."""
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
             self._tell()
 
     def _tell(self) -> None:
-        """Something was learned: write it down, and tell clients."""
+        """Store what was learned, and tell clients."""
         choices = self.known.to_json() if self.known is not None else None
         record = {"agent": self.name, "choices": choices, "signInMethod": self.login.method}
         self._host.journal.record(_RECORDS, msgspec.json.encode(record))
@@ -182,17 +182,17 @@ class AcpHarness:
             self._host.agents_changed()
 
     async def authenticate(self, method_id: str) -> bool | None:
-        """Have the agent itself sign someone in."""
-        told = await self.login.authenticate(method_id)
+        """Have the agent itself sign a person in. Return whether someone is signed in now."""
+        offered = await self.login.authenticate(method_id)
         self._tell()
-        return await self._signed_in(told)
+        return await self._signed_in(offered)
 
     async def sign_in_over(self) -> bool | None:
-        """Someone may have signed in: ask the agent, and have sessions begin anew that it had refused."""
+        """Ask the agent whether someone has signed in, and renew the sessions that it had refused."""
         return await self._signed_in(await self.login.check())
 
-    async def _signed_in(self, told: Introduction | None) -> bool | None:
-        self._learn_from(told)
+    async def _signed_in(self, offered: Introduction | None) -> bool | None:
+        self._learn_from(offered)
         signed_in = await self.login.standing()
         if signed_in is not False:
             for session in list(self._live.values()):
@@ -200,11 +200,11 @@ class AcpHarness:
         return signed_in
 
 
-# -- what a session with an agent can do -------------------------------------------------------------------
+# -- capabilities of sessions --------------------------------------------------------------------------------
 
 
 def can_steer(handshake: Handshake) -> bool:
-    """Whether the agent says that it takes messages in the middle of a turn."""
+    """Tell whether the agent says that it takes messages in the middle of a turn."""
     places = (handshake.raw, object_of(handshake.raw.get("agentCapabilities")))
     steering = (object_of(object_of(place.get("_meta")).get("steering")) for place in places)
     return any(each.get("supported") is True for each in steering)
@@ -214,31 +214,31 @@ _IN_TERMINALS = frozenset({"command", "terminal"})
 
 
 def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
-    """What the agent's sessions can do; with `terminals`, it has its commands run in the host's."""
-    told = handshake.capabilities
+    """Return the capabilities of an agent's sessions; `terminals`: it uses terminals of the host."""
+    offered = handshake.capabilities
     emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
     steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
-    resumes = told.resume_session or told.load_session
-    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
+    resumes = offered.resume_session or offered.load_session
+    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if offered.prompt.image else ()))
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
         events=c.EventCapabilities(emits=emits),
         actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
-        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
+        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=offered.fork_session),
     )
 
 
-# -- which agents there are --------------------------------------------------------------------------------
+# -- the agents of the host --------------------------------------------------------------------------------
 
 _RECORDS = "serai-agents"
-"""Where it is written what was learned of agents."""
+"""The channel of the records about agents."""
 
 
 async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], finder: Finder) -> None:
-    """Look for agents, and offer on the host those that can be started and are new, or others than before.
+    """Look for agents, and offer on the host those that can be started and are new or changed.
 
-    Those that it offered before and that are gone are offered no longer. Cancelling it changes nothing.
+    Agents that were offered before and are gone are withdrawn. Cancelling it changes nothing.
 
     Args:
         host: The host, which is open.
@@ -274,25 +274,25 @@ async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], fi
 
 
 async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder) -> list[KnownAgent]:
-    """The agents of the catalogue as they are now. Their versions are not asked for."""
+    """Return the current state of the catalogue's agents, without their versions."""
     agents: list[KnownAgent] = []
     has_news = False
     for found in await asyncio.gather(*(finder.find(one, with_version=False) for one in definitions)):
-        harness, told = host.harnesses.get(found.id), found.definition
+        harness, definition = host.harnesses.get(found.id), found.definition
         is_offered = isinstance(harness, AcpHarness)
         has_news |= harness is None and found.launch is not None
         agents.append(
             KnownAgent(
                 provider=found.id,
                 display_name=found.label,
-                description=told.description or None,
+                description=definition.description or None,
                 installed=is_offered,
                 signed_in=await harness.login.standing() if is_offered else found.signed_in,
-                install=told.install or None,
-                homepage=told.homepage or None,
+                install=definition.install or None,
+                homepage=definition.homepage or None,
                 reason=None if is_offered else found.reason or None,
             )
         )
-    if has_news and not host.is_looking:  # someone has installed it in a way of their own
+    if has_news and not host.is_looking:  # someone has installed it by hand
         host.agent_list.look_again()
     return agents

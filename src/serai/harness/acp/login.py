@@ -1,7 +1,7 @@
-"""Signing in to a kind of agent: the ways that work here, and whether someone is, by what the agent says.
+"""Signing in to a kind of agent: the methods that work here, and whether someone is signed in.
 
-The ways come from the catalogue and from the agent itself. Only those are told of that work here: a command
-whose program is there, a method that ACP describes.
+The methods come from the catalogue and from the agent itself. Only those that work here are listed: a command
+whose program is installed, or a method that ACP describes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ LOGIN_METHOD = "serai.login"
 _log = logging.getLogger(__name__)
 
 _PERSON = 600.0
-"""Seconds that a person may take while the agent signs them in."""
+"""Longest time for a person to sign in by the agent, in seconds."""
 _AGAIN = 120.0
-"""Seconds that an agent may take to do again what it has done before."""
+"""Longest time for an agent to repeat a sign-in, in seconds."""
 
 T = TypeVar("T")
 
 
 class LoginStage(IntEnum):
-    """Where an agent may ask for a sign-in. Some make sessions for anyone, and ask only then."""
+    """The step at which an agent asks for a sign-in. Some open sessions for anyone, and ask later."""
 
     OPENING = 1
     PROMPT = 2
@@ -48,10 +48,10 @@ class Login:
 
     Args:
         found: The agent, as it is installed here.
-        processes: Where it is started.
-        mask: Takes secrets out of what it says.
-        memory: Where it is kept for later what it said.
-        method: How someone has signed in before, by a call of the agent.
+        processes: Starts it.
+        mask: Removes secrets from its output.
+        memory: Keeps its answers for later.
+        method: The agent's method by which someone has signed in before.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Login:
         method: str | None = None,
     ) -> None:
         self.method = method
-        """How someone has signed in by a call, here or when the host ran before."""
+        """The agent's method by which someone has signed in, also in an earlier run of the host."""
         self._found = found
         self._processes = processes
         self._mask = mask
@@ -74,13 +74,13 @@ class Login:
         self._is_in: bool | None = None
         self._asking = asyncio.Lock()
 
-    # -- what the agent says -------------------------------------------------------------------------------
+    # -- the agent's answers -------------------------------------------------------------------------------
 
     async def through(self, agent: Agent, attempt: Callable[[Agent], Awaitable[T]]) -> T:
-        """Try something that may need a sign-in, such as to open a session.
+        """Try something that may need a sign-in, such as opening a session.
 
-        An agent that keeps its sign-in to the process has forgotten it by the next one. So what a person has
-        chosen before is done once more, if it asks for it.
+        An agent that keeps its sign-in in its process has forgotten it in the next one. So the method that a
+        person has chosen before is repeated if the agent asks for it.
 
         Raises:
             AuthRequired: A person has to sign in.
@@ -110,7 +110,7 @@ class Login:
         return False
 
     def _can_repeat(self, handshake: Handshake) -> bool:
-        """Whether the agent was signed in to by a call, and can be so again."""
+        """Tell whether the sign-in was a method of the agent that it still offers."""
         return any(each.id == self.method for each in handshake.auth_methods)
 
     async def _heard(self, handshake: Handshake) -> None:
@@ -119,11 +119,11 @@ class Login:
             await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
 
     async def refused(self, stage: LoginStage) -> None:
-        """The agent wants a person to sign in."""
+        """Note that the agent wants a person to sign in."""
         await self._stands(stage, is_in=False)
 
     async def accepted(self, stage: LoginStage) -> None:
-        """The agent did what takes a sign-in, if it takes one: that says something after a refusal only."""
+        """Note a success. Only after a refusal does it show that someone has signed in."""
         if self._refused is not None and stage >= self._refused:
             await self._stands(None, is_in=True)
 
@@ -133,36 +133,36 @@ class Login:
             await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
 
     async def ask(self, *, once: bool = False) -> Introduction | None:
-        """Start the agent and ask it; `None` when that fails, or (`once`) when it has told before."""
+        """Start the agent and ask it; `None` when that fails, or (`once`) when it was asked before."""
         async with self._asking:
             if once and self._handshake is not None:
                 return None
             launch = self._found.launching()
             try:
-                told = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
+                answers = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
             except AuthRequired:
                 await self.refused(LoginStage.OPENING)
                 return None
             except AgentError as error:
                 _log.info("%s did not say what it is: %s", self._found.id, error)
                 return None
-            await self._heard(told.handshake)
-            if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
+            await self._heard(answers.handshake)
+            if isinstance(answers.problem, AuthRequired) and not self._can_repeat(answers.handshake):
                 await self.refused(LoginStage.OPENING)
-            return told
+            return answers
 
-    # -- what a person does --------------------------------------------------------------------------------
+    # -- the person's sign-in ------------------------------------------------------------------------------
 
     async def methods(self) -> SignInMethodsResult:
-        """The ways to sign in, and whether someone is. An agent that has not run yet is asked."""
+        """Return the methods, and whether someone is signed in. An agent that has not run yet is asked."""
         ways = await self._ways()
         return SignInMethodsResult(methods=[way.method for way in ways], signed_in=await self.standing())
 
     async def way(self, method_id: str | None) -> WayIn:
-        """One of the ways, or the first.
+        """Return one of the methods, by default the first.
 
         Raises:
-            InvalidParams: There is no such way, or none at all.
+            InvalidParams: There is no such method, or none at all.
         """
         ways = await self._ways()
         for way in ways:
@@ -170,17 +170,17 @@ class Login:
                 return way
         label, known = self._found.label, ", ".join(way.method.id for way in ways)
         if not ways:
-            raise InvalidParams(f"it is not known how one signs in to {label}", field="params.provider")
+            raise InvalidParams(f"no way to sign in to {label} is known", field="params.provider")
         what = f"{label} has no method {method_id!r}; there are: {known}"
         raise InvalidParams(what, field="params.methodId")
 
     async def authenticate(self, method_id: str) -> Introduction:
-        """Have the agent sign someone in, and see whether it then makes a session. Cancelling it ends it.
+        """Have the agent sign a person in, and check that it then opens a session. Cancelling it ends it.
 
-        Returns what it then told.
+        Returns the agent's answers.
 
         Raises:
-            AgentError: It did not start, or refused; `AuthRequired` when it wants a sign-in all the same.
+            AgentError: It did not start, or refused; `AuthRequired` when it still wants a sign-in.
         """
 
         async def sign_in(agent: Agent) -> None:
@@ -190,11 +190,11 @@ class Login:
 
         launch = self._found.launching()
         try:
-            told = await introduce(
+            answers = await introduce(
                 launch, self._processes, mask=self._mask, commands_within=0, before=sign_in
             )
-            if told.problem is not None:
-                raise told.problem
+            if answers.problem is not None:
+                raise answers.problem
         except TimeoutError:
             what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
             raise AgentError(what, agent=self._found.id) from None
@@ -202,26 +202,26 @@ class Login:
             await self.refused(LoginStage.OPENING)
             raise
         self.method = method_id
-        self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
+        self._refused = self._refused or LoginStage.OPENING  # the agent itself offers this as the solution
         await self.accepted(LoginStage.PROMPT)
-        return told
+        return answers
 
     async def check(self) -> Introduction | None:
-        """Someone may have signed in: ask the agent. Returns what it told; `None` when it did not start."""
+        """Ask the agent whether someone has signed in. Returns its answers; `None` when it did not start."""
         before, self._refused, self._is_in = self._refused, None, None
-        told = await self.ask()
+        answers = await self.ask()
         is_in = self._is_in
-        if told is not None and told.problem is None and before is LoginStage.OPENING:
+        if answers is not None and answers.problem is None and before is LoginStage.OPENING:
             is_in = True
         await self._stands(self._refused, is_in=is_in)
-        return told
+        return answers
 
     async def standing(self) -> bool | None:
-        """Whether someone is signed in: by what the agent said last, else by what is on the disk."""
+        """Return whether someone is signed in: by the agent's last answer, else by the files on the disk."""
         if self._is_in is not None:
             return self._is_in
-        told = self._found.definition
-        return await asyncio.to_thread(lambda: is_signed_in(told.signed_in, Surroundings.here(), told.env))
+        agent = self._found.definition
+        return await asyncio.to_thread(lambda: is_signed_in(agent.signed_in, Surroundings.here(), agent.env))
 
     async def _ways(self) -> list[WayIn]:
         await self.ask(once=True)
@@ -230,16 +230,16 @@ class Login:
         )
 
 
-# -- the ways ----------------------------------------------------------------------------------------------
+# -- the methods -------------------------------------------------------------------------------------------
 
 
 def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surroundings) -> Iterator[WayIn]:
-    """The ways to sign in that work here, the best first. It reads the disk.
+    """Yield the methods of signing in that work here, the best first. It reads the disk.
 
     Args:
         found: The agent.
-        handshake: What it said of itself, if it has run.
-        surroundings: Where programs are looked for.
+        handshake: Its handshake, if it has run.
+        surroundings: The folders of programs.
     """
     env: Mapping[str, str] = found.launch.env if found.launch is not None else {}
     if argv := _login_argv(found, surroundings):
@@ -247,48 +247,52 @@ def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surrou
         name, kind = " ".join(command), SignInKind.TERMINAL
         yield WayIn(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
     for kind in SignInKind:  # in this order
-        for told in handshake.auth_methods if handshake is not None else ():
-            if _kind(told) is kind and (way := _way(told, kind, found, env, surroundings)) is not None:
+        for offered in handshake.auth_methods if handshake is not None else ():
+            if _kind(offered) is kind and (way := _way(offered, kind, found, env, surroundings)) is not None:
                 yield way
 
 
-def _kind(told: AuthMethod) -> SignInKind | None:
-    if told.command or told.type == "terminal":
+def _kind(offered: AuthMethod) -> SignInKind | None:
+    if offered.command or offered.type == "terminal":
         return SignInKind.TERMINAL
-    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(told.type)
+    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(offered.type)
 
 
 def _way(
-    told: AuthMethod, kind: SignInKind, found: FoundAgent, env: Mapping[str, str], surroundings: Surroundings
+    offered: AuthMethod,
+    kind: SignInKind,
+    found: FoundAgent,
+    env: Mapping[str, str],
+    surroundings: Surroundings,
 ) -> WayIn | None:
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
-        words = told.login_command(found.launch.argv if found.launch is not None else ())
+        words = offered.login_command(found.launch.argv if found.launch is not None else ())
         argv = _found_program(words, surroundings)
         if not argv:
             return None
-        env = {**env, **told.environ}
-    if kind is SignInKind.ENVIRONMENT and not told.variables:
+        env = {**env, **offered.environ}
+    if kind is SignInKind.ENVIRONMENT and not offered.variables:
         return None
     method = SignInMethod(
-        id=told.id,
+        id=offered.id,
         kind=kind,
-        name=told.name,
-        description=told.description,
+        name=offered.name,
+        description=offered.description,
         command=list(argv) or None,
-        variables=list(told.variables) or None,
+        variables=list(offered.variables) or None,
     )
     return WayIn(method, argv, env if argv else {})
 
 
 def _login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]:
-    """The catalogue's command as it can be started here; nothing where its program is not there."""
+    """Return the catalogue's command as it can be started here; nothing when its program is missing."""
     words = found.definition.login
     if not words:
         return ()
     argv, own = found.launch.argv if found.launch is not None else (), str(found.path)
     if found.way is not None and found.way.program == words[0] and own in argv:
-        # The agent's own program, as it was found: another one may have the same name.
+        # The agent's own program as it was found: another one may have the same name.
         return (*argv[: argv.index(own) + 1], *words[1:])
     within = next((one.within for one in found.definition.ways if one.program == words[0]), "")
     return _found_program(words, surroundings, within)

@@ -1,4 +1,4 @@
-"""What people are told of an agent's session beside its answers: notices, its title, its commands."""
+"""Information about an agent's session beside its answers: notices, its title, its commands."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from serai.harness.acp.record import AgentRecord
 
 ACP = "serai.acp"
-"""In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""
+"""Key in a session's `_meta`: the agent, its capabilities, its own session's id, how that was opened."""
 _ASIDE = 64 * 1024
-"""How much of what the agent said between turns is told in the next one, in characters."""
+"""Longest text between turns that is shown in the next one, in characters."""
 
 
 class Notices:
-    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins."""
+    """Publishes what belongs to the session and not to a turn: at once, or when the next turn begins."""
 
     def __init__(self, label: str, seat: Seat, record: AgentRecord, logger: Logger) -> None:
         self._label = label
@@ -37,19 +37,19 @@ class Notices:
         self._notices: list[str] = []
         self._aside = ""
         self.is_renamed = False
-        """Whether a person has given the session a title."""
+        """True once a person has given the session a title."""
 
     def warn(self, sentence: str) -> None:
-        """Something was left out: the log has it, and the person sees it in the turn."""
+        """Log a warning, and show it to the person in the turn."""
         self._logger.warning("%s", self._seat.mask(sentence))
         self._notices.append(sentence)
 
     def overheard(self, text: str) -> None:
-        """The agent has said something while no turn ran."""
+        """Keep what the agent says while no turn runs."""
         self._aside = (self._aside + text)[:_ASIDE]
 
     async def tell(self, turn: Turn) -> None:
-        """Tell the person what has come up since the last turn."""
+        """Show the notices since the last turn."""
         notices, self._notices = self._notices, []
         aside, self._aside = self._aside, ""
         for notice in notices:
@@ -60,18 +60,18 @@ class Notices:
     def opened(
         self, agent: Agent, session: AcpSession, way: OpenWay, reason: str | None, *, retold: bool
     ) -> None:
-        """The agent's own session is open. `retold` when the agent is given the conversation."""
+        """Publish that the agent's own session is open. `retold`: the agent is given the conversation."""
         info = agent.handshake.agent_info
-        told = {
+        content = {
             "agent": {
-                "name": info.title or info.name or self._label,
-                **({"version": info.version} if info.version is not None else {}),
+                "name": info["title"] or info["name"] or self._label,
+                **({"version": info["version"]} if info["version"] is not None else {}),
             },
             "sessionId": session.id,
             "opened": way.value,
             "capabilities": msgspec.to_builtins(agent.capabilities),
         }
-        self._seat.note(ACP, self._seat.masked(told))
+        self._seat.note(ACP, self._seat.masked(content))
         self._seat.note(LOGIN, None)
         memory = (
             "It is given the text of the conversation above, as far as there is room, and nothing else."
@@ -90,12 +90,12 @@ class Notices:
         self.show_commands(session)
 
     def needs_sign_in(self, error: AuthRequired) -> None:
-        """A person has to sign in."""
-        told = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
-        self._seat.note(LOGIN, {name: value for name, value in told.items() if value})
+        """Publish that a person has to sign in."""
+        content = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
+        self._seat.note(LOGIN, {name: value for name, value in content.items() if value})
 
     def entitle(self, title: str) -> None:
-        """The agent gives a title. One that a person gave stays."""
+        """Take the agent's title. A title that a person gave stays."""
         known = self._record.title
         if self.is_renamed or (known is not None and known != self._seat.title):
             return
@@ -105,7 +105,7 @@ class Notices:
             self._seat.entitle(title)
 
     def show_commands(self, session: AcpSession) -> None:
-        """Offer the agent's own commands."""
+        """Publish the agent's own commands."""
         self._seat.commands = [
             Prompt(name, text_of(command.get("description")) or "", None, COMMAND)
             for command in session.commands

@@ -1,4 +1,4 @@
-"""What is known of an agent's own session: records, and the conversation for an agent that does not have it.
+"""The records of an agent's own session, and the conversation as text for an agent that does not have it.
 
 The records are `opened`, `prompted` and `titled`.
 """
@@ -13,26 +13,26 @@ from serai.acp.shapes import object_of, text_of
 from serai.ahp.types import MarkdownResponsePart, Turn
 
 _MOST = 48 * 1024
-"""How much of a conversation an agent is told again, in characters."""
+"""Longest conversation that an agent is sent again, in characters."""
 
 
 @dataclass(slots=True)
 class AgentRecord:
-    """What is known of an agent's session, whichever run of the host has begun it."""
+    """The stored state of an agent's own session, from this and earlier runs of the host."""
 
     session_id: str | None = None
-    """The agent's name for it."""
+    """Its id, given by the agent."""
     turn: str | None = None
     """The last turn that the agent knows of."""
     is_untold: bool = False
-    """Whether the session was made anew, and the agent does not have the conversation yet."""
+    """True if the session was made anew and the agent does not have the conversation yet."""
     title: str | None = None
     """The last title that the agent gave."""
     handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the agent said of itself when it was last started."""
+    """The agent's last handshake."""
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """Take in what a record says."""
+        """Apply a record."""
         match record.get("type"):
             case "opened":
                 self.session_id = text_of(record.get("sessionId"))
@@ -49,38 +49,38 @@ class AgentRecord:
                 pass
 
     def knows_too_much(self, turns: Iterable[str]) -> bool:
-        """Whether the agent knows of a turn that these do not have any more: it was taken back."""
+        """Tell whether the agent knows a turn that is not among these any more: it was taken back."""
         return self.turn is not None and self.turn not in set(turns)
 
 
 def read_records(records: Iterable[Mapping[str, Any]]) -> AgentRecord:
-    """What the records say, oldest first."""
+    """Read the records, oldest first."""
     known = AgentRecord()
     for record in records:
         known.take(record)
     return known
 
 
-# -- the conversation, told again --------------------------------------------------------------------------
+# -- the conversation as text ------------------------------------------------------------------------------
 
 
 LEFT_OUT = "[Earlier messages are left out.]"
 
 
 def retold(turns: Sequence[Turn]) -> str:
-    """What was said in these turns; of what is too much only the last, after `LEFT_OUT`."""
-    told: list[str] = []
+    """Return the conversation in these turns. When it is too long, only its end, after `LEFT_OUT`."""
+    texts: list[str] = []
     room = _MOST
     for turn in reversed(turns):
-        said = _said(turn)
-        told.append(said if len(said) <= room else f"{LEFT_OUT}\n\n[…] {said[len(said) - room :]}")
-        if len(said) > room:
+        text = _text_of(turn)
+        texts.append(text if len(text) <= room else f"{LEFT_OUT}\n\n[…] {text[len(text) - room :]}")
+        if len(text) > room:
             break
-        room -= len(said)
+        room -= len(text)
     about = "[The conversation so far, for your information. Answer the message above, not this.]"
-    return "\n\n".join([about, *reversed(told)])
+    return "\n\n".join([about, *reversed(texts)])
 
 
-def _said(turn: Turn) -> str:
+def _text_of(turn: Turn) -> str:
     answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
     return f"User: {turn.user_message.text}\n\nYou: {answer or '[no answer]'}"

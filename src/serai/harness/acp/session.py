@@ -1,6 +1,6 @@
 """The agent of one session: its process comes and goes, the session stays.
 
-What is known of the agent's own session is written down: see `serai.harness.acp.record`.
+The state of the agent's own session is stored: see `serai.harness.acp.record`.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _RELAY_SERVER = "serai"
-"""The name of the MCP server that has the relay's tools. A server that someone chose goes before it."""
+"""Name of the MCP server with the relay's tools. A chosen server of the same name replaces it."""
 _STEERING_METHOD = "_session/steering"
 """An extension of ACP that several agents share: a message for the turn that runs."""
 
 
 class AgentProcess(Agent):
-    """A running agent, with who answers it."""
+    """A running agent, with the client that answers it."""
 
     client: HostClient | None = None
     work: RunningPrompt | None = None
-    """The turn that the agent tells of, as far as that was taken: it begins with a mark."""
+    """The turn that the items belong to, as far as they were taken. It begins with a mark."""
     is_replaying: bool = False
-    """Whether what the agent tells may be history: it has opened an earlier session, and no prompt yet."""
+    """True while updates may be history: the agent has opened an earlier session, and has no prompt yet."""
     following: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
-        """End the agent's process, and what ran for it."""
+        """End the agent's process, and the task that follows it."""
         await super().close()
         if self.following is not None:
             await asyncio.gather(self.following, return_exceptions=True)
@@ -75,7 +75,7 @@ class AcpAgentSession(c.BasicSession):
     """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
-        super().__init__(context.identity, harness.declared(Handshake.of(record.handshake)))
+        super().__init__(context.identity, harness.declared(Handshake.read(record.handshake)))
         self.harness = harness
         self._label = harness.found.label
         self._context = context
@@ -86,27 +86,27 @@ class AcpAgentSession(c.BasicSession):
         self.settings = SessionSettings(harness, self.seat, self.notices.warn)
         self._link = Link(self._start_agent, self._open_in, name=harness.name, opened=self._settle)
         self._was_refused = False
-        """Whether the agent that runs has said that a person must sign in."""
-        self._is_to_renew = False
+        """True if the running agent has said that a person must sign in."""
+        self._must_renew = False
         self.work: RunningPrompt | None = None
         """The turn that runs."""
         self.shown_terminals: dict[str, ToolResultContent] = {}
-        """What tool calls show of the terminals that the agent has or had, by its ids for them."""
+        """The content that tool calls show for the agent's terminals, by its ids for them."""
         self._free = asyncio.Event()
         self._free.set()
         self._caught_up = asyncio.Event()
         self._caught_up.set()
         self._taken: tuple[str, asyncio.Future[c.MessageReceipt]] | None = None
-        """The last delivery, and what became of it."""
+        """The last delivery, and its receipt."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
-    # -- what the host asks --------------------------------------------------------------------------------
+    # -- for the host --------------------------------------------------------------------------------------
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Prompt the agent. The receipt comes with the evidence: its first update, or its answer.
 
-        A repeat prompts nobody and returns the same receipt.
+        A repeated delivery returns the same receipt without a prompt.
         """
         if self._taken is None or self._taken[0] != context.id:
             turn = self._context.turn(context.id)
@@ -118,7 +118,7 @@ class AcpAgentSession(c.BasicSession):
         return await asyncio.shield(self._taken[1])
 
     async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - the host tells of it
-        """End the agent's process. Its own session stays with it, to be opened another time."""
+        """End the agent's process. The agent keeps its own session, to be opened another time."""
         if self._released:
             return
         self._released = True
@@ -129,25 +129,25 @@ class AcpAgentSession(c.BasicSession):
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def resume(self) -> None:
-        """See to it that the agent runs and its session is open."""
-        await self._bring()
+        """Start the agent and open its session, if they are not running."""
+        await self._running_agent()
 
     async def wake(self) -> None:
-        """Start the agent: a turn is about to begin. It never fails; why it does not start, the turn says."""
+        """Start the agent for a turn that is about to begin. It never fails: the turn reports the error."""
         with contextlib.suppress(SeraiError):
-            await self._bring()
+            await self._running_agent()
 
     async def fork(self) -> c.AgentSession:
-        """Begin another session of the host that goes on from here."""
+        """Begin another session of the host that continues from here."""
         c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
         return await self.seat.fork()
 
     def renew(self) -> None:
-        """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
-        self._is_to_renew = self._was_refused
+        """Restart an agent that has refused: someone has signed in, which it may not notice."""
+        self._must_renew = self._was_refused
 
     def refusal(self, action: a.StateAction) -> Judgement | None:
-        """Why a client's action cannot be, as far as only the running agent knows."""
+        """Return why the running agent cannot do what a client's action asks for."""
         opened = self._link.last
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
@@ -166,10 +166,10 @@ class AcpAgentSession(c.BasicSession):
         return None
 
     def happened(self, action: a.StateAction) -> None:
-        """What a client has changed reaches the agent at once, where it can."""
+        """Pass a client's change on to the agent, if it runs."""
         match action:
             case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
-                if opened := self._link.running:  # otherwise with its next opening
+                if opened := self._link.running:  # otherwise when it is opened next
                     self._run(self.settings.choose(opened.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
                 self._run(self._steer(action))
@@ -178,10 +178,10 @@ class AcpAgentSession(c.BasicSession):
             case _:
                 pass
 
-    # -- what the agent's questions need -------------------------------------------------------------------
+    # -- for the agent's questions -------------------------------------------------------------------------
 
     async def caught_up(self) -> None:
-        """Wait until all that the agent told before has been dealt with."""
+        """Wait until all earlier items have been handled."""
         while not self._caught_up.is_set():
             await self._caught_up.wait()
 
@@ -203,9 +203,9 @@ class AcpAgentSession(c.BasicSession):
 
     async def _prompt(self, work: RunningPrompt) -> None:
         turn = work.turn
-        await self._free.wait()  # a turn that was cancelled: the agent may still be at it, or be ended for it
+        await self._free.wait()  # after a cancelled turn the agent may still be busy, or be ended
         try:
-            opened = await self._bring()
+            opened = await self._running_agent()
         except AgentError as error:
             if self._record.session_id is not None:
                 what = "could not be started again, and its session not be opened"
@@ -217,9 +217,9 @@ class AcpAgentSession(c.BasicSession):
         blocks, unknown = blocks_of(work.message)
         turns = self.seat.turns
         if self._record.is_untold and turns and fit_prompt(blocks, process.capabilities)[0]:
-            told = retold(turns)
-            blocks.append(text_block(told))
-            if LEFT_OUT in told:
+            conversation = retold(turns)
+            blocks.append(text_block(conversation))
+            if LEFT_OUT in conversation:
                 self.notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
                 )
@@ -236,7 +236,7 @@ class AcpAgentSession(c.BasicSession):
             raise
         session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
-        self._write_down("prompted", turn=turn.id)
+        self._store("prompted", turn=turn.id)
         try:
             await work.done
         except asyncio.CancelledError:
@@ -246,7 +246,7 @@ class AcpAgentSession(c.BasicSession):
         await self.harness.login.accepted(LoginStage.PROMPT)
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
-        """Bring a message into the turn that runs. One that the agent does not take is the next one."""
+        """Bring a message into the running turn. If the agent does not take it, it becomes the next one."""
         waiting = self.seat.steering
         if waiting is None or waiting.id != action.id:
             return  # it was replaced or taken back before it could be sent
@@ -272,20 +272,20 @@ class AcpAgentSession(c.BasicSession):
 
     # -- the agent's session -------------------------------------------------------------------------------
 
-    async def _bring(self) -> OpenAgent:
-        """The running agent with its session.
+    async def _running_agent(self) -> OpenAgent:
+        """Return the running agent with its session.
 
         Raises:
-            AgentError: It cannot be brought back.
+            AgentError: It cannot be started.
         """
         return await self._link.get(self._wish)
 
     async def _wish(self, running: OpenAgent | None) -> Wanted | None:
         turns = [turn.id for turn in self.seat.turns]
         taken_back = self._record.knows_too_much(turns)
-        if running is not None and not taken_back and not self._is_to_renew:
+        if running is not None and not taken_back and not self._must_renew:
             return None
-        self._was_refused = self._is_to_renew = False
+        self._was_refused = self._must_renew = False
         session_id, fork, anew = self._record.session_id, False, None
         source = self.seat.forked_from
         if session_id is None and source is not None:
@@ -325,18 +325,18 @@ class AcpAgentSession(c.BasicSession):
 
     async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         directories = texts_of(self.seat.settings.get(ADDITIONAL_DIRECTORIES))
-        how = SessionOpening(
+        opening = SessionOpening(
             mcp_servers=await self._mcp_servers(process.capabilities),
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )
         return await self.harness.login.through(
-            process, lambda agent: agent.open_session(self.folder, way, session_id, **how)
+            process, lambda agent: agent.open_session(self.folder, way, session_id, **opening)
         )
 
     async def _mcp_servers(
         self, capabilities: AgentCapabilities | None = None
     ) -> list[McpServer | Mapping[str, Any]]:
-        """The servers that were chosen, and the relay's tools, in the way that the agent can reach them."""
+        """Return the chosen servers, and the relay's tools in the form that the agent can reach."""
         chosen: list[McpServer | Mapping[str, Any]] = list(self.seat.settings.get(MCP_SERVERS) or ())
         access = await self.seat.relay_access()
         if access is None or any(read_server(one).name == _RELAY_SERVER for one in chosen):
@@ -349,7 +349,7 @@ class AcpAgentSession(c.BasicSession):
         return [*chosen, StdioServer(name=_RELAY_SERVER, command=sys.executable, args=args, env=env)]
 
     async def _settle(self, opened: OpenAgent) -> None:
-        """Write down which session it is, tell people, and bring the agent to what was chosen."""
+        """Store the session's id, tell people, and apply the chosen settings."""
         process, session, way, reason = opened.agent, opened.session, opened.way, opened.reason
         turns = self.seat.turns
         process.is_replaying = way.knows_past
@@ -359,24 +359,24 @@ class AcpAgentSession(c.BasicSession):
         self.seat.forked_from = None
         raw = dict(process.handshake.raw)
         anew = way is OpenWay.RECREATED
-        self._write_down("opened", sessionId=session.id, handshake=raw, anew=anew)
+        self._store("opened", sessionId=session.id, handshake=raw, anew=anew)
         if way is OpenWay.FORKED and self._record.turn is not None:
-            self._write_down("prompted", turn=self._record.turn)
+            self._store("prompted", turn=self._record.turn)
         self.notices.opened(process, session, way, reason, retold=anew and bool(turns))
         self.settings.adopt(session)
         self.capabilities = self.harness.declared(process.handshake)
         process.following = asyncio.create_task(self._follow(opened))
         await self.settings.choose(session)
 
-    def _write_down(self, kind: str, **what: Any) -> None:
-        """Remember something of the agent's own session. What the agent said is kept without secrets."""
+    def _store(self, kind: str, **what: Any) -> None:
+        """Store a record of the agent's own session, without secrets."""
         self._record.take({"type": kind, **what})
         self.seat.record({"type": kind, **(what if kind == "prompted" else self.seat.masked(what))})
 
-    # -- what the agent tells ------------------------------------------------------------------------------
+    # -- the agent's items ---------------------------------------------------------------------------------
 
     async def _follow(self, opened: OpenAgent) -> None:
-        """Take what happens in the session, one after the other. The agent waits when the disk does."""
+        """Take the session's items, one after the other. The agent waits when the disk does."""
         process, session = opened.agent, opened.session
         try:
             async for item in session.updates():
@@ -385,8 +385,8 @@ class AcpAgentSession(c.BasicSession):
                 self._caught_up.clear()
                 try:
                     await self._take(opened, item)
-                except Exception as error:  # noqa: BLE001 - a turn must not wait for ever for what went wrong
-                    _log.exception("what an agent told was not dealt with")
+                except Exception as error:  # noqa: BLE001 - the turn must not wait for ever
+                    _log.exception("an item of an agent was not handled")
                     if process.work is not None:
                         await process.work.fail(error, answered=True)
                         session.cancel()
@@ -417,7 +417,7 @@ class AcpAgentSession(c.BasicSession):
                 self._keep(opened.session, item)
                 await work.take(item)
             case _ if process.is_replaying and isinstance(item, OF_A_TURN):
-                pass  # nobody has asked yet: the agent is late with its history
+                pass  # before any prompt: the agent is late with its history
             case acp.AgentMessageChunk(text=str(text)) | acp.AgentThoughtChunk(text=str(text)):
                 self.notices.overheard(text)
             case _:
@@ -429,7 +429,7 @@ class AcpAgentSession(c.BasicSession):
             self.notices.warn(f"{self._label} did not stop when it was told to, and was ended.")
         self._ended(opened)
         if isinstance(error, AgentInactive | CancelIgnored):
-            self._run(self._link.drop(opened))  # it may still be at the old prompt
+            self._run(self._link.drop(opened))  # it may still be busy with the old prompt
         if work is not None:
             await work.fail(error, answered=error.number is not None)
 
@@ -438,7 +438,7 @@ class AcpAgentSession(c.BasicSession):
         self._free.set()
 
     def _keep(self, session: AcpSession, update: Item) -> None:
-        """Show what holds for the session, and not for a turn."""
+        """Publish what belongs to the session and not to a turn."""
         match update:
             case acp.AvailableCommandsUpdate():
                 self.notices.show_commands(session)
@@ -449,10 +449,10 @@ class AcpAgentSession(c.BasicSession):
             case _:
                 pass
 
-    # -- odds and ends -------------------------------------------------------------------------------------
+    # -- tasks --------------------------------------------------------------------------------------------
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside. Releasing the session ends it."""
+        """Run something in the background. Releasing the session ends it."""
 
         async def guarded() -> None:
             with contextlib.suppress(SeraiError):

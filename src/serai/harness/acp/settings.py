@@ -1,8 +1,8 @@
-"""What can be chosen for a session with an agent, as settings of the session, and both sides the same.
+"""An agent's choices as settings of the session, and the synchronisation of both.
 
-The model is none of them: AHP has a place of its own for it. The agent's mode, or its modes, are the setting
-`mode`; what it calls effort, thinking or the like is `effort`; other options keep their names. Beside these
-stand the two that ACP takes when a session is opened.
+The model is no setting: AHP has a place of its own for it. The agent's mode, or its modes, are the setting
+`mode`; what it calls effort, thinking or the like is `effort`; other options keep their names. Two more
+settings are those that ACP takes when a session is opened.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 MODE = "mode"
 EFFORT = "effort"
 MODEL = ""
-"""Stands for the model where choices have names; no setting has this one."""
+"""The name of the model among the choices. No setting has it."""
 MCP_SERVERS = "mcpServers"
 _MODES = "serai.modes"
-"""The id of the option that stands for modes, which agents set in a way of their own."""
+"""Id of the option that stands for the agent's modes, which have a method of their own."""
 
 _OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
@@ -54,33 +54,33 @@ _OPENING: dict[str, t.SessionConfigPropertySchema] = {
 
 @dataclass(frozen=True)
 class Choices:
-    """The options of a session, with their values now. Modes are an option among them."""
+    """The options of a session, with their current values. Modes are an option among them."""
 
     options: tuple[ConfigOption, ...] = ()
 
     @classmethod
-    def of(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
-        """What a session has. Modes count where no option takes their place."""
+    def from_session(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
+        """Return the choices of a session. Modes count where no option takes their place."""
         if modes is None or not modes.available or cls(options).mode_option is not None:
             return cls(options)
         choices = [
             {"value": mode.id, "name": mode.name, "description": mode.description} for mode in modes.available
         ]
         about = {"name": "Mode", "description": "How the agent works", "category": "mode"}
-        told = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
-        return cls((*read_options([told]), *options))
+        sent = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
+        return cls((*read_options([sent]), *options))
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
-        """What `to_json` has written."""
+        """Read the result of `to_json`."""
         return cls(read_options(written.get("options")))
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the values, which are one session's."""
+        """Return the options without their values, which belong to one session."""
         return {"options": [{**option.raw, "currentValue": None} for option in self.options]}
 
     def model_infos(self, provider: str) -> list[t.SessionModelInfo]:
-        """The models as the root channel lists them."""
+        """Return the models as the root channel lists them."""
         return [
             t.SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
             for choice in models_of(self.options).models
@@ -108,11 +108,11 @@ class Choices:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of all that can be chosen, as far as the agent says."""
+        """The current values of the options, as far as the agent sends them."""
         return {name: option.value for name, option in self.named.items() if option.value is not None}
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """What is the matter with a choice, as the end of a sentence; `None` when nothing is."""
+        """Return what is wrong with a choice, as the end of a sentence; `None` if it is fine."""
         option = self.named.get(name)
         if option is None:
             return "offers no choice of models" if name == MODEL else f"has no setting {name!r}"
@@ -124,10 +124,10 @@ class Choices:
 
 
 def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
-    """The settings of sessions with an agent.
+    """Return the settings of sessions with an agent.
 
     Args:
-        learned: What one of its sessions has told; `None` when none has been yet.
+        learned: The choices of one of its sessions; `None` when none is known.
     """
     properties: dict[str, t.SessionConfigPropertySchema] = {}
     if learned is None:
@@ -162,14 +162,14 @@ def _select(
 
 
 _DEFAULT = "default"
-"""The model of a session whose agent does not say which it uses, when the one that was wished is not used."""
+"""The model that is shown when the agent refuses the chosen one and does not say which it uses."""
 
 
 class SessionSettings:
-    """Model, mode and options of one session: people's wishes reach the agent, its choices reach people.
+    """Model, mode and options of one session: people's choices reach the agent, its values reach people.
 
-    The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
-    what the agent told last. It stands until the agent has answered it, or has not in the time that it has.
+    The session's settings hold both people's wishes and the agent's values. A wish is a setting that differs
+    from the agent's last value. It stands until the agent has answered it, or has not answered in time.
     """
 
     def __init__(self, harness: AcpHarness, seat: Seat, warn: Callable[[str], None]) -> None:
@@ -179,15 +179,15 @@ class SessionSettings:
         self._busy = asyncio.Lock()
         self._session: AcpSession | None = None
         self._actual = Choices()
-        """What can be chosen, as the agent told it last."""
+        """The choices that the agent sent last."""
         self._has: dict[str, Any] = {}
-        """The values that the agent has; a model that it told before stays, when it tells of none now."""
+        """The agent's values. A model that it sent before stays when it sends none now."""
         self._asked: str | None = None
-        """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
+        """The setting that the agent is being asked to change. Its updates of that are ignored meanwhile."""
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
-        """What is the matter with settings that someone wants; `None` when nothing is."""
-        choices, now = Choices.of(session.modes, session.config_options), self._seat.settings
+        """Return what is wrong with settings that someone wants; `None` if they are fine."""
+        choices, now = Choices.from_session(session.modes, session.config_options), self._seat.settings
         for name, value in wanted.items():
             if name in _OPENING or (name in now and now[name] == value):
                 continue
@@ -196,17 +196,17 @@ class SessionSettings:
         return None
 
     def adopt(self, session: AcpSession) -> None:
-        """The session has just been opened: what nobody has chosen is as the agent has it."""
+        """Adopt the values of a session that was just opened, where nobody has chosen another."""
         self._session = session
-        values = self._take(Choices.of(session.modes, session.config_options))
+        values = self._take(Choices.from_session(session.modes, session.config_options))
         if not self._seat.turns:  # it has what all new ones have
             self._harness.learned(self._actual)
         wanted = self._wanted()
         self._take_over({name: value for name, value in values.items() if name not in wanted})
 
     def show(self, session: AcpSession) -> None:
-        """The agent may have changed something by itself: tell what. Wishes stand."""
-        choices = Choices.of(session.modes, session.config_options)
+        """Publish changes by the agent. Wishes stand."""
+        choices = Choices.from_session(session.modes, session.config_options)
         if choices == self._actual:
             return
         old, wished = self._has, {*self._wishes(), self._asked}
@@ -217,17 +217,17 @@ class SessionSettings:
         )
 
     def _take(self, choices: Choices) -> dict[str, Any]:
-        """The agent has told what it has."""
+        """Take the agent's choices and values."""
         self._actual = choices
         model = {MODEL: self._has[MODEL]} if MODEL in self._has else {}
         self._has = {**model, **choices.values}
         return self._has
 
     async def choose(self, session: AcpSession) -> None:
-        """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
+        """Apply the wishes. Those that the agent refuses, lacks or does not answer are reset, with a warning.
 
-        That is told. When the agent is gone, all stays chosen for the next time; so does what is left when
-        this is cancelled.
+        When the agent is gone, all wishes stand for the next time; so do the remaining ones when this is
+        cancelled.
         """
         async with self._busy:
             if session is not self._session:
@@ -255,28 +255,28 @@ class SessionSettings:
                 self._seat.choose_model(t.ModelSelection(id=model))
 
     def _take_over(self, values: Mapping[str, Any], *, gone: Collection[str] = ()) -> None:
-        """Let people see what the agent has."""
+        """Publish the agent's values."""
         self._seat.configure({name: values[name] for name in values if name != MODEL}, gone)
         model = values.get(MODEL)
         if isinstance(model, str) and (self._seat.model is None or self._seat.model.id != model):
             self._seat.choose_model(t.ModelSelection(id=model))
 
     def _wanted(self) -> dict[str, Any]:
-        """What is chosen: the model, which others depend on, before the rest."""
+        """Return the chosen values: the model first, because others depend on it."""
         model = self._seat.model
         chosen = {} if model is None else {MODEL: model.id, **(model.config or {})}
         wanted = {MODEL: chosen.get(MODEL), **self._seat.settings, **chosen}
         return {name: value for name, value in wanted.items() if name not in _OPENING and value is not None}
 
     def _wishes(self) -> dict[str, Any]:
-        """What is chosen, and is not so yet."""
+        """Return the chosen values that the agent does not have yet."""
         has = {MODEL: _DEFAULT, **self._has}
         return {
             name: value for name, value in self._wanted().items() if not (name in has and has[name] == value)
         }
 
     async def _try(self, session: AcpSession, name: str, value: Any) -> bool:
-        """Have the agent take a value, or complain. Returns whether there is still an agent to do so."""
+        """Have the agent take a value, or warn. Returns whether the agent still runs."""
         is_model = name == MODEL
         option, problem = self._actual.named.get(name), self._actual.problem_with(name, value)
         what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
@@ -296,6 +296,6 @@ class SessionSettings:
         except AgentError as error:
             if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
                 return False
-            # Also of one that does not answer: it will not the next time, and each turn would wait for it.
+            # Also without an answer: there will be none the next time, and each turn would wait for it.
             self._warn(f"{label} did not {what}: {error.message}.")
         return True

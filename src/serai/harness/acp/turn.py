@@ -1,4 +1,4 @@
-"""One turn with an agent: what the agent tells becomes actions of the turn, until it has finished."""
+"""One turn with an agent: its updates become actions of the turn, until it has finished."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from serai.harness.acp.session import AcpAgentSession
 
 PLAN = "serai.plan"
-"""In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
+"""Key in a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
 _CONTEXT = "serai.context"
-"""In a turn's usage: how much of the context is `used`, of which `size`."""
+"""Key in a turn's usage: the context window's `used` and `size`."""
 
 _STOPPED = {
     "max_tokens": "The agent stopped: its model may not say more in one answer.",
@@ -31,34 +31,34 @@ _STOPPED = {
 }
 _CHUNKS = (acp.AgentMessageChunk, acp.AgentThoughtChunk)
 OF_A_TURN = (*_CHUNKS, acp.UserMessageChunk, acp.ToolCall, acp.ToolCallUpdate, acp.PlanUpdate)
-"""What an agent tells because it was prompted. The rest it may tell at any time."""
+"""The updates that belong to a prompt. Others may come at any time."""
 
 
 class RunningPrompt:
-    """What one prompt, which carries a delivery, brings about in the turn where the answer goes."""
+    """One prompt, which carries a delivery, and the turn that gets the answer."""
 
     def __init__(self, session: AcpAgentSession, turn: Turn, message: UserMessage, delivery_id: str) -> None:
         loop = asyncio.get_running_loop()
         self.turn = turn
         self.message = message
         self.done: asyncio.Future[Finished] = loop.create_future()
-        """The end of the prompt, once all that came before it is in the turn."""
+        """The end of the prompt, once all earlier items are in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
-        """What became of the message, as soon as that is known."""
+        """The receipt of the message, as soon as it is known."""
         self.sent = False
-        """Whether the prompt has left for the agent."""
+        """True once the prompt was sent to the agent."""
         self.calls = TurnCalls(session, turn)
         self._delivery_id = delivery_id
         self._seat = session.seat
         self._part: tuple[type, str | None] | None = None
-        """What is being said: a message or a thought, and which."""
+        """The current part: a message or a thought, and its id."""
         self._text: list[str] = []
         self._plan: str | None = None
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
 
     def takes(self, item: Item) -> bool:
-        """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
+        """Append to the gathering text, as most updates do. Returns whether the item was such text."""
         if (
             self._text
             and isinstance(item, _CHUNKS)
@@ -70,7 +70,7 @@ class RunningPrompt:
         return False
 
     async def take(self, update: Item) -> None:
-        """Something has happened."""
+        """Take an item."""
         if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
         if isinstance(update, _CHUNKS):
@@ -104,18 +104,18 @@ class RunningPrompt:
             self._part = part
         self._text.append(text)
         if len(self._text) == 1:
-            # What an agent writes in one go becomes one action. Nobody waits for it: it is the next step.
+            # What an agent writes in one go becomes one action, in the next step of the loop.
             asyncio.get_running_loop().call_soon(self.flush)
             await self.turn.room()
 
     def flush(self) -> None:
-        """Put what the agent has said so far into the turn."""
+        """Put the gathered text into the turn."""
         if self._text and self._part is not None:
             text, self._text = "".join(self._text), []
             self.turn.add(text, reasoning=self._part[0] is acp.AgentThoughtChunk)
 
     async def _show(self, block: dict[str, Any]) -> None:
-        """Show content that is no text."""
+        """Publish content that is no text."""
         if (text := in_words(block)) is not None:
             await self.turn.say(text)
         elif (data := bytes_of(block)) is not None:
@@ -125,7 +125,7 @@ class RunningPrompt:
             await self.turn.notice(f"The agent sent content that cannot be shown: {block.get('type')}.")
 
     async def _show_plan(self) -> None:
-        """Show the plan at its beginning, and at the end of the turn if it has changed."""
+        """Publish the plan at its beginning, and at the end of the turn if it has changed."""
         if self._plan and self._plan != self._shown_plan:
             self._part = None
             self._shown_plan = self._plan
@@ -136,9 +136,9 @@ class RunningPrompt:
             self._usage[SESSION_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
         if update.used is not None:
             self._usage[_CONTEXT] = {"used": update.used, "size": update.size}
-        await self._tell_usage({})
+        await self._publish_usage({})
 
-    async def _tell_usage(self, tokens: dict[str, Any]) -> None:
+    async def _publish_usage(self, tokens: dict[str, Any]) -> None:
         model = self._seat.model
         counts = {name: value for name, value in tokens.items() if is_amount(value)}
         await self.turn.used(
@@ -152,39 +152,39 @@ class RunningPrompt:
         )
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
-        """The agent has answered the prompt."""
+        """End the turn: the agent has answered the prompt."""
         self.flush()
         if finished.usage:
-            await self._tell_usage(finished.usage)
+            await self._publish_usage(finished.usage)
         await self._show_plan()
         if finished.stop_reason != "end_turn" and not cancelled:
-            told = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
-            await self.turn.notice(told)
+            text = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
+            await self.turn.notice(text)
         await self.calls.end()
         if not self.done.done():
             self.done.set_result(finished)
         self.delivered("the response to the prompt")
 
     async def fail(self, error: Exception, *, answered: bool) -> None:
-        """The prompt has failed: `answered` when that is what the agent said, so that it had the prompt."""
+        """End the turn with an error. `answered`: the error is the agent's answer, so it had the prompt."""
         self.flush()
         await self.calls.end()
         if not self.done.done():
             self.done.set_exception(error)
-            self.done.exception()  # a turn that was cancelled does not look at it
+            self.done.exception()  # a cancelled turn does not look at it
         if answered:
             self.delivered("the response to the prompt")
         else:
             self.undelivered("outcome_unknown" if self.sent else str(error))
 
     def delivered(self, evidence: str) -> None:
-        """It is known that the agent has the message."""
+        """Give the receipt that the agent has the message."""
         if not self.receipt.done():
             receipt = Delivered(delivery_id=self._delivery_id, metadata={"evidence": evidence})
             self.receipt.set_result(receipt)
 
     def undelivered(self, reason: str) -> None:
-        """The agent does not have the message, or nobody knows."""
+        """Give the receipt that the agent does not have the message, or that this is unknown."""
         if not self.receipt.done():
             self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
 

@@ -24,7 +24,7 @@ from serai.config.keys import resolve_secret
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
+from serai.session.budget import MicrocentPrice, most_input_tokens, settled_cost, worst_cost
 from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ModelClient:
             return opened
 
 
-def price_of(model: ModelRef, input_tokens: int) -> Price | None:
+def price_of(model: ModelRef, input_tokens: int) -> MicrocentPrice | None:
     """The price of a model for a request of this size; `None` when nobody knows it.
 
     The list comes with pydantic-ai and is read without a network. It tells what vendors take at their own
@@ -154,7 +154,7 @@ def price_of(model: ModelRef, input_tokens: int) -> Price | None:
     """
     told = model.server.prices.get(model.id)
     if told is not None:
-        return Price.of_dollars(told.input, told.output)
+        return MicrocentPrice.of_dollars(told.input, told.output)
     try:
         from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - no session needs it before
     except ImportError:
@@ -172,7 +172,7 @@ def price_of(model: ModelRef, input_tokens: int) -> Price | None:
     )
     if told_in is None or told_out is None:
         return None
-    return Price.of_dollars(told_in, told_out, told_cached)
+    return MicrocentPrice.of_dollars(told_in, told_out, told_cached)
 
 
 def _for_size(price: Any, input_tokens: int) -> Decimal | None:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, strategies as st
 
-from serai.acp.process.peer import AgentPeer, Listener
+from serai.acp.agent import Agent
+from serai.acp.client_side import ClientSide
+from serai.acp.process.connection import Launch
 from serai.acp.updates import AgentMessageChunk, RawUpdate, Update
-from serai.jsonrpc import Request
+from serai.jsonrpc import Notification, Request
 
 
 class SessionUpdate(NamedTuple):
@@ -26,19 +28,31 @@ def update(**fields: Any) -> bytes:
     return line(method="session/update", params={"sessionId": "s", "update": fields})
 
 
+class Hearing(Agent):
+    """An agent without a process, that keeps what it says."""
+
+    def __init__(self) -> None:
+        super().__init__(Launch(()), {"client": ClientSide(), "mask": str, "warn": print})
+        self.heard_of: list[Any] = []
+
+    def updated(self, session_id: str, update: Update, size: int) -> None:  # noqa: ARG002 - as it is called
+        self.heard_of.append(SessionUpdate(session_id, update))
+
+    def asked(self, request: Request) -> None:
+        self.heard_of.append(request)
+
+    def notified(self, message: Notification) -> None:
+        self.heard_of.append(message)
+
+    def _write(self, line: bytes) -> None:
+        self.heard_of.append(json.loads(line))
+
+
 def read(written: bytes) -> Any:
     """What a line is: an update, a request, a notification, a refusal that was sent; `None` for noise."""
-    heard: list[Any] = []
-    listener = Listener(
-        updated=lambda session_id, update, _: heard.append(SessionUpdate(session_id, update)),
-        asked=heard.append,
-        notified=heard.append,
-        noise=lambda _: heard.append(None),
-    )
-    peer = AgentPeer(lambda sent: heard.append(json.loads(sent)), listener, lambda: None)
-    peer.feed(written)
-    peer.end()
-    return heard[0] if heard else None
+    agent = Hearing()
+    agent.feed(written + b"\n")
+    return agent.heard_of[0] if agent.heard_of else None
 
 
 @given(
