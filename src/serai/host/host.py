@@ -44,7 +44,7 @@ from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
 from serai.host.root import Root
-from serai.host.seat import RelayAccess
+from serai.host.session.core import RelayAccess
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
@@ -435,7 +435,7 @@ class Host:
             identity=self.identities.of_session(session.uri, name).identity,
             logger=logging.getLogger(f"serai.agent.{name}"),
             session=session.uri,
-            turn=session.turns.of,
+            turn=session.turns.turn_for_delivery,
             seat=session.seat,
         )
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)

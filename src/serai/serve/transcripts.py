@@ -98,7 +98,7 @@ class TranscriptRoutes:
         if request.method == "DELETE":
             gone = request.query_params.get("grant")
             grants = [grant for grant in grants if grant != gone]
-            session.core.note(GRANTS, grants or None)
+            session.note(GRANTS, grants or None)
             await self._host.journal.committed(patient=False)
         return JSONResponse({"grants": grants})
 

@@ -150,7 +150,7 @@ class Changesets:
             except (SeraiError, OSError) as error:
                 told = self._host.redactor.redact(str(error))
                 raise ProtocolError(told, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-            return await asyncio.to_thread(session.core.redactor.redact_bytes, data)
+            return await asyncio.to_thread(session.redactor.redact_bytes, data)
 
 
 def _unknown(uri: URI) -> ProtocolError:

@@ -84,7 +84,7 @@ class PublishedPlugins:
             self._leaving = self._session.spawn(self._leave(client_id))
 
     async def _leave(self, client_id: str) -> None:
-        await asyncio.sleep(self._session.core.settings.client_grace_seconds)
+        await asyncio.sleep(self._session.settings.client_grace_seconds)
         self._leaving = None
         active = self._session.live.head.active_client
         if active is None or active.client_id != client_id:

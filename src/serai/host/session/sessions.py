@@ -20,7 +20,6 @@ from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
 from serai.host.identities import Identities
 from serai.host.ledger import record_of
-from serai.host.session.deliveries import deferred_channel, still_deferred
 from serai.host.session.recovery import recover
 from serai.host.session.session import Session
 from serai.host.surroundings.files import folders_of
@@ -210,14 +209,12 @@ class Sessions:
         is_unrecovered = uri in self._unrecovered
         agent = self._identities.of_session(uri).number
         entries = await store.relay("entries_of_session", agent) if is_unrecovered else []
-        deferred = await store.rows(deferred_channel(uri), 0) if is_unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         session = self._enter(kept)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            open_ones = [record_of(row) for row in entries]
-            recover(session.core, session.turns, session.questions, open_ones, still_deferred(deferred))
+            recover(session, session.turns, [record_of(row) for row in entries])
         self.evict()
         return session
 

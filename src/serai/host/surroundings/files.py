@@ -29,6 +29,7 @@ from serai.ahp.types import (
     SessionState,
 )
 from serai.errors import ConnectionLost, ProtocolError
+from serai.host.session.core import SessionCore
 from serai.host.session.questions import Answers
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
@@ -131,7 +132,7 @@ class Files:
         granted = [root for (one, root), until in self._grants.items() if one == client_id and now < until]
         return self._open(folders, more) | granted
 
-    async def for_session(self, session: Session) -> Roots:
+    async def for_session(self, session: SessionCore) -> Roots:
         """What the agent of a session may have."""
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])

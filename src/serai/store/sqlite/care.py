@@ -78,10 +78,9 @@ def erase(db: Database, uri: str) -> None:
     Raises:
         apsw.Error: Nothing was deleted.
     """
-    deferred = f"serai-deferred:{uri}"
     channels: list[int] = []
-    former = f"serai-deliveries:{uri}"  # where hosts before the relay kept what entered a session
-    for name in (uri, deferred, former, f"serai-agent:{uri}"):
+    deferred, deliveries = f"serai-deferred:{uri}", f"serai-deliveries:{uri}"  # channels of earlier versions
+    for name in (uri, deferred, deliveries, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
             channels.append(channel)
