@@ -19,7 +19,7 @@ from serai.ahp import actions as a, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveState
-from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
+from serai.ahp.types import ROOT, FreeForm, RootState
 from serai.config.settings import Settings
 from serai.contract import (
     AgentSession,
@@ -35,7 +35,7 @@ from serai.contract.events import OBSERVED_BY_HOST
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
-from serai.host.agent_list import AgentList
+from serai.host.agent_list import AgentList, listed
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
@@ -43,14 +43,13 @@ from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
-from serai.host.root import Root
+from serai.host.root import RootChannel
 from serai.host.session.core import RelayAccess
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
-from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
@@ -70,8 +69,6 @@ _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChanged
 """What a tool said that a client ran: it is observed, not typed."""
 
 
-_OF_MODELS = frozenset({"model", "workflow"})
-"""Kinds of agents that there are once a model is described."""
 _OF_EVERY_SESSION = (
     DeliveryMode.ON_IDLE,
     DeliveryMode.IMMEDIATE,
@@ -160,11 +157,11 @@ class Host:
         self.journal.subscriptions.emptied = self.left
         self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
-        self.root = Root(
+        self.root = RootChannel(
             self.journal,
             now,
             frame,
-            RootState(agents=self._agents()),
+            RootState(agents=listed(self.harnesses.values())),
             summary_delay,
             self.settings.default_agent,
         )
@@ -185,8 +182,6 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes, user_home)
-        self.agent_list = AgentList(lambda: self.harnesses, self.terminals)
-        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, self.signed_in)
         self.sessions = Sessions(
             self.journal,
             self.identities,
@@ -197,6 +192,7 @@ class Host:
             released=partial(self.left, abandoned=True),
             run=self.run,
         )
+        self.agent_list = AgentList(self.harnesses, self.root, self.sessions, self.terminals, self.redactor)
         self.telemetry = HostTelemetry(
             self.journal,
             frame,
@@ -206,7 +202,6 @@ class Host:
             connections=self.clients.count,
         )
         self._pruning: asyncio.Task[None] | None = None
-        self._looking: asyncio.Task[None] | None = None
         self._releasing: set[str] = set()
         """Sessions that are disposed of, and whose agents are not gone yet."""
         self._chores: set[asyncio.Task[Any]] = set()
@@ -236,10 +231,10 @@ class Host:
 
     async def close(self) -> None:
         """Stop what runs, write what waits, close the store."""
-        for task in (self._pruning, self._looking):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        if self._pruning is not None:
+            self._pruning.cancel()
+            await asyncio.gather(self._pruning, return_exceptions=True)
+        await self.agent_list.close()
         await self.root.close()
         await self.terminals.close()
         await self.sessions.close()
@@ -279,12 +274,6 @@ class Host:
         chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
         return chosen or self.root.default_provider
 
-    async def signed_in(self, provider: str) -> None:
-        """Have the sessions go on that an agent has refused for want of a sign-in."""
-        sessions = self.sessions.in_memory()
-        theirs = [session for session in sessions if session.live.head.summary.provider == provider]
-        await asyncio.gather(*(session.signed_in() for session in theirs))
-
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have something done in the background that ends by itself. Closing the host waits for it."""
         self._chores.add(task := asyncio.create_task(work))
@@ -319,7 +308,7 @@ class Host:
             source,
             default_directory=self.default_directory,
             default_provider=self.provider_for,
-            harness_of=self.sought,
+            harness_of=self.agent_list.find,
             now=self.now(),
         )
         kept = KeptSession.create(uri, state)
@@ -370,64 +359,6 @@ class Host:
 
     # -- agents --------------------------------------------------------------------------------------------
 
-    def harness(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name.
-
-        Raises:
-            ProtocolError: There is none.
-        """
-        if (harness := self.harnesses.get(provider)) is not None:
-            return harness
-        known = ", ".join(sorted(one.provider for one in self._agents())) or "none"
-        message = f"there is no agent {provider!r}; there are: {known}"
-        if provider in _OF_MODELS:
-            message += "; it needs a model: describe one in serai.toml, under [models.NAME]"
-        raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
-
-    async def sought(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name, also one that is still being looked for, or was installed since.
-
-        Raises:
-            ProtocolError: There is none. If it could be installed, the message says how.
-        """
-        if provider not in self.harnesses and self._looking is not None:
-            await asyncio.wait({self._looking})
-        if provider not in self.harnesses:
-            known = next((one for one in await self.agent_list.known() if one.provider == provider), None)
-            if known is not None and known.reason is None:
-                self.agent_list.look_again()
-                if self._looking is not None:
-                    await asyncio.wait({self._looking})
-            elif known is not None and known.install:
-                message = f"there is no agent {provider!r} yet: {known.reason}; install it: {known.install}"
-                raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
-        return self.harness(provider)
-
-    def look_for(self, agents: Coroutine[Any, Any, None]) -> None:
-        """Look for more kinds of agents in the background. What is found is given to `add`."""
-        self._looking = asyncio.create_task(agents, name="looking for agents")
-        self._looking.add_done_callback(_complain)
-
-    @property
-    def is_looking(self) -> bool:
-        """Whether kinds of agents are being looked for."""
-        return self._looking is not None and not self._looking.done()
-
-    def add(self, harnesses: Iterable[HostedHarness], gone: Iterable[str] = ()) -> None:
-        """Offer more kinds of agents from now on, and those of some names no longer: what runs goes on."""
-        for name in gone:
-            self.harnesses.pop(name, None)
-        self.harnesses |= {harness.name: harness for harness in harnesses}
-        self.agents_changed()
-
-    def agents_changed(self) -> None:
-        """Tell the root channel which agents there are, with what is known of them by now."""
-        if (agents := self._agents()) != self.root.live.head.agents:
-            self.root.act(a.RootAgentsChangedAction(agents=agents))
-
-    def _agents(self) -> list[AgentInfo]:
-        return [one.info for one in self.harnesses.values() if not getattr(one, "makes_runs", False)]
-
     async def start_agent(self, session: Session) -> AgentSession:
         """Make the agent of a session."""
         name = session.live.head.summary.provider
@@ -438,7 +369,7 @@ class Host:
             turn=session.turns.turn_for_delivery,
             seat=session.seat,
         )
-        agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
+        agent = await (await self.agent_list.find(name)).create(dict(session.seat.settings), context)
         check_registration(agent, OBSERVED_BY_HOST)
         return agent
 
@@ -507,11 +438,6 @@ class Host:
         active = sum(session.live.turn is not None for session in self.sessions.in_memory())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
-
-
-def _complain(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("agents were not looked for", exc_info=error)
 
 
 def _home_of_person(otherwise: Path) -> Path:

@@ -119,7 +119,7 @@ async def run_host(
     def can_connect(port: int) -> None:
         tools.listening(port)
         if (look := look_for_agents) is not None:
-            host.agent_list.look_again = lambda: host.look_for(look(host))
+            host.agent_list.look_again = lambda: host.agent_list.look_for(look(host))
             host.agent_list.look_again()
         started(port)
 

@@ -27,8 +27,8 @@ from serai.harness.model.runs import RunRecord
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
 from serai.host.host import Host
-from serai.host.project import directory_of
 from serai.host.session.session import Session
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import GRANTS
 from serai.serve.sessions import session_endpoint
 from serai.session.ahp_turns import messages_of_turns

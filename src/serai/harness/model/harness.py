@@ -41,8 +41,8 @@ from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_t
 from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
-from serai.host.project import directory_of
 from serai.host.session.deliveries import user_message
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.relay.tools import RelayTools

@@ -29,7 +29,7 @@ from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.transcript import Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
 from serai.session.turn_core import Begun, EndTurn, Step, TurnPlan, next_effect

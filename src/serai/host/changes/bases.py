@@ -17,7 +17,7 @@ from serai.ahp.types import ErrorInfo
 from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from serai.ahp.wire import Unknown
 from serai.customizations.changes import difference, together
 from serai.customizations.containers import Customizations, Definition
 from serai.host.customizations.plugins import PublishedPlugins
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session

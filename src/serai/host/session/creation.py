@@ -15,7 +15,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import Examining, HostedHarness, Particular
-from serai.host.project import directory_of, problem_with_folder, project_of
+from serai.host.surroundings.files import directory_of, problem_with_folder, project_of
 from serai.journal.sessions import KeptSession
 
 

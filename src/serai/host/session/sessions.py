@@ -126,6 +126,11 @@ class Sessions:
         """The sessions in memory, the least recently used one first."""
         return list(self._sessions.values())
 
+    async def signed_in(self, provider: str) -> None:
+        """Continue the sessions that an agent has refused for want of a sign-in."""
+        theirs = [one for one in self.in_memory() if one.live.head.summary.provider == provider]
+        await asyncio.gather(*(session.signed_in() for session in theirs))
+
     def count(self) -> int:
         """How many sessions there are."""
         return len(self._sessions) + len(self._rows)

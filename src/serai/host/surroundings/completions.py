@@ -15,7 +15,7 @@ from serai.completions.files import FileIndex
 from serai.completions.names import Mention, Prompt, mentions, prompts
 from serai.contract import IdentityKind
 from serai.host.identities import Identities
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session

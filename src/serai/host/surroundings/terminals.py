@@ -28,7 +28,7 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.project import directory_of, problem_with_folder
+from serai.host.surroundings.files import directory_of, problem_with_folder
 from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes

@@ -24,9 +24,8 @@ from serai.ahp.extensions import (
 from serai.errors import InvalidParams
 from serai.host.agents import Particular
 from serai.host.host import Host
-from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
-from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in, problem_with_folder
 from serai.serve.ahp import handshake, resources, subscriptions
 from serai.serve.ahp.actions import dispatched, unreadable
 from serai.serve.ahp.peer import AhpPeer, Command, Service
@@ -116,7 +115,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     host = peer.host
     await _check_folders(params)
     provider = params.provider or await host.provider_for(params.working_directory)
-    harness = await host.sought(provider)
+    harness = await host.agent_list.find(provider)
     if isinstance(harness, Particular):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
@@ -129,7 +128,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
     await _check_folders(params)
-    harness = host.harness(params.provider or await host.provider_for(params.working_directory))
+    harness = host.agent_list.get(params.provider or await host.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
         raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")
@@ -192,13 +191,13 @@ async def dispose_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
 async def sign_in_methods(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """How one signs in to an agent, and whether someone is. The agent may have to be asked."""
     params: SignInMethodsParams = request.params
-    peer.respond(request, await peer.host.sign_ins.methods(params.provider))
+    peer.respond(request, await peer.host.agent_list.sign_in_methods(params.provider))
 
 
 async def sign_in(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Begin to sign in: in a terminal, which the client then has, or by the agent itself."""
     params: SignInParams = request.params
-    peer.respond(request, await peer.host.sign_ins.begin(params, peer.client_id))
+    peer.respond(request, await peer.host.agent_list.sign_in(params, peer.client_id))
 
 
 async def list_agents(peer: AhpPeer, request: jsonrpc.Request) -> None:
