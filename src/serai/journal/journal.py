@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Entry, Item, Measured, Record, Writes, fill, is_delta, size_of
+from serai.journal.batches import (
+    Barrier,
+    Entry,
+    Item,
+    JournalRecord,
+    Measured,
+    Writes,
+    fill,
+    is_delta,
+    size_of,
+)
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -169,7 +179,7 @@ class Journal:
             self._count(len(encoded) or _ABOUT)
             urgent = True
         whose = wire.encode(origin) if origin else None
-        self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
+        self._wait(Item(channel, action, origin=whose, kept=kept, json=encoded), urgent=urgent)
 
     def record(
         self,
@@ -190,14 +200,9 @@ class Journal:
             kept: Whether the record itself is written; if not, only what it writes beside it.
         """
         self._count(len(record))
-        self._waiting.append(Record(channel, record, writes, told, kept=kept))
+        self._waiting.append(JournalRecord(channel, record, writes, told, kept))
         if not self._urgent:
             self._hurry()
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether no more can be sent back: nothing can be written, and much waits for that already."""
-        return self._standstill.is_crowded
 
     def reject(
         self,
@@ -209,16 +214,16 @@ class Journal:
         *,
         waits: bool = False,
     ) -> None:
-        """Send an action back to who dispatched it. It takes a number and is not kept.
+        """Send an action back to the client that dispatched it. It takes a number and is not kept.
 
-        While nothing can be written the line stands still, and this passes it, unless it `waits`: for it says
-        that something is written.
+        While nothing can be written, a rejection passes the line, unless it `waits` because it says that
+        something is written.
         """
         item = Item(channel, action, origin=wire.encode(origin), kept=False, rejection=reason, only_to=sender)
-        if self.unavailable is None:
+        if waits or self.unavailable is None:
             self._wait(item, urgent=True)
         else:
-            self._standstill.put_aside(item, waits=waits)
+            self._standstill.put_aside(item)
             self._tell_aside()
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
