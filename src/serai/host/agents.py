@@ -81,26 +81,24 @@ class Particular(Protocol):
 
 
 @runtime_checkable
-class Examining(Protocol):
-    """A kind of agent that looks at what a new session is to be before there is one."""
+class Transcribing(Protocol):
+    """A kind of agent whose sessions keep a transcript of their own.
+
+    Its agents continue a turn that the end of the host has interrupted. See `TakesUpTurns`.
+    """
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """Look at what was asked for, as it was asked for: nothing in it is masked yet.
+        """Check the request for a new session, as it was made: nothing in it is masked yet.
 
         Raises:
             InvalidParams: There cannot be such a session.
         """
         ...
 
-
-@runtime_checkable
-class Transcribing(Protocol):
-    """A kind of agent whose sessions keep a transcript of their own."""
-
     def turn_begins(
         self, session: str, action: SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """What is written in the transaction in which a turn begins, given the deliveries that begin it."""
+        """Return the writes of the transaction in which a turn begins, given the deliveries that begin it."""
         ...
 
 

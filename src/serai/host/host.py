@@ -150,12 +150,10 @@ class Host:
         self._folder_agent = folder_agent
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
-        user_home = user_home or _home_of_person(self.home)
+        user_home = user_home or Path.home()
         self.redactor = redactor or Redactor()
         self.journal = Journal(store, frame)
-        self.journal.subscriptions.followed = self._attend
-        self.journal.subscriptions.emptied = self.left
-        self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
+        self.journal.subscriptions.changed = self.left
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
         self.root = RootChannel(
             self.journal,
@@ -188,19 +186,14 @@ class Host:
             partial(Session, self),
             budget=self.settings.idle_memory_bytes,
             is_watched=self._is_watched,
-            known=self.files.session_known,
-            released=partial(self.left, abandoned=True),
+            released=self.left,
             run=self.run,
         )
         self.agent_list = AgentList(self.harnesses, self.root, self.sessions, self.terminals, self.redactor)
-        self.telemetry = HostTelemetry(
-            self.journal,
-            frame,
-            self.redactor.redact,
-            sessions=self.sessions.count,
-            active_turns=lambda: int(self.root.live.head.active_sessions or 0),
-            connections=self.clients.count,
-        )
+        self.telemetry = HostTelemetry(self.journal, frame, self.redactor.redact)
+        self.telemetry.metrics.sessions.read_from(self.sessions.count)
+        self.telemetry.metrics.active_turns.read_from(lambda: int(self.root.live.head.active_sessions or 0))
+        self.telemetry.metrics.connections.read_from(self.clients.count)
         self._pruning: asyncio.Task[None] | None = None
         self._releasing: set[str] = set()
         """Sessions that are disposed of, and whose agents are not gone yet."""
@@ -252,15 +245,11 @@ class Host:
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def _attend(self, uri: str) -> None:
-        """A channel has got its first follower, or has lost its last one."""
+    def left(self, uri: str, abandoned: bool = True) -> None:
+        """React to a channel whose followers, or others who want it in memory, may have come or gone."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
             session.changes.attend()
-
-    def left(self, uri: str, *, abandoned: bool = False) -> None:
-        """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
-        self._attend(uri)
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.unfollow(uri)
@@ -341,7 +330,7 @@ class Host:
         session.turns.disposed()
         session.kept.renew_head()
         self.journal.touch(session.kept)  # nobody will read it again to write a head
-        self.files.session_removed(uri)
+        self.files.forget_unused()
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
@@ -438,11 +427,3 @@ class Host:
         active = sum(session.live.turn is not None for session in self.sessions.in_memory())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
-
-
-def _home_of_person(otherwise: Path) -> Path:
-    """The person's home. Who has none, such as a user that the system does not know, has nothing there."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return otherwise / "nobody"

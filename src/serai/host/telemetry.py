@@ -27,21 +27,11 @@ class HostTelemetry(Telemetry):
     """The telemetry of one host, on channels that have no state."""
 
     def __init__(
-        self,
-        journal: Journal,
-        frame: Callable[[bytes], bytes],
-        redact: Callable[[str], str],
-        *,
-        sessions: Callable[[], int],
-        active_turns: Callable[[], int],
-        connections: Callable[[], int],
+        self, journal: Journal, frame: Callable[[bytes], bytes], redact: Callable[[str], str]
     ) -> None:
         super().__init__(redact, time.time_ns, self._export)
         self._subscriptions = journal.subscriptions
         self._frame = frame
-        self.metrics.sessions.read_from(sessions)
-        self.metrics.active_turns.read_from(active_turns)
-        self.metrics.connections.read_from(connections)
         journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> None:

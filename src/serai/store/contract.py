@@ -227,21 +227,22 @@ class Store(ABC):
     async def _ask(self, job: Callable[[Reader], T]) -> T:
         """Ask the reader something."""
 
-    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
+    async def relay(self, query: str, *values: Any) -> list[Any]:
+        """Return the rows of a named query (`sqlite/sql/`), such as those of the relay."""
         return await self._ask(lambda reader: reader.fetch(query, values))
 
     async def sessions(self) -> list[SessionRow]:
         """All sessions that are not disposed of, the last modified one first."""
-        return [SessionRow(*row) for row in await self._fetch("sessions")]
+        return [SessionRow(*row) for row in await self.relay("sessions")]
 
     async def head(self, uri: str) -> HeadRow | None:
         """The newest head of a session."""
-        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
+        return next((HeadRow(*row) for row in await self.relay("head", uri)), None)
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
         """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
         bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
-        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
+        return [TurnRow(*row) for row in reversed(await self.relay("turns", uri, *bounds))]
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
         """The rows of one channel above a number, ascending."""
@@ -265,23 +266,19 @@ class Store(ABC):
 
     async def gaps(self) -> list[tuple[int, int]]:
         """For each start, the last committed number before it and the first new one."""
-        return await self._fetch("openings")
+        return await self.relay("openings")
 
     async def client(self, client_id: str) -> ClientRow | None:
         """What a client id is bound to."""
-        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
+        return next((ClientRow(*row) for row in await self.relay("client", client_id)), None)
 
     async def mark(self, client_id: str) -> int:
         """How far a client has counted; 0 when it has not."""
-        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
+        return next((mark for (mark,) in await self.relay("mark", client_id)), 0)
 
     async def blob(self, digest: str) -> BlobRow | None:
         """Large content by its digest."""
-        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
-
-    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a named query of the relay (`sqlite/sql/relay.sql`)."""
-        return await self._ask(lambda reader: reader.relay(query, values))
+        return next((BlobRow(*row) for row in await self.relay("blob", digest)), None)
 
     # -- care ----------------------------------------------------------------------------------------------
 

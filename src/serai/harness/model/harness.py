@@ -71,7 +71,6 @@ class ExaminingHarness:
 
     in_process = True
     """It reads its input from the journal: what is committed there has got to it."""
-    takes_up_turns = True
 
     async def learn(self) -> None:
         """See `Particular`: all is known."""
@@ -154,7 +153,7 @@ class ModelHarness(ExaminingHarness):
     # -- a new session -------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the agent, the model, what is narrowed, and that no variable is a secret."""
+        """See `Transcribing`: the agent, the model, what is narrowed, and that no variable is a secret."""
         if params.fork is not None:
             return
         uri = params.agent.uri if params.agent else None

@@ -93,7 +93,7 @@ class WorkflowHarness(ExaminingHarness):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the file, its agents and models, and that each reference has a value."""
+        """See `Transcribing`: the file, its agents and models, and that each reference has a value."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
                 raise InvalidParams(

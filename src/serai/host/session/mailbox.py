@@ -56,7 +56,7 @@ class Mailbox:
 
     def __init__(self, core: SessionCore, ledger: Ledger, participant: Participant) -> None:
         self._core = core
-        self._ledger = ledger
+        self.ledger = ledger
         self._participant = participant
         self._held: dict[Waiting, Delivery] = {}
         self.postman: Postman | None = None
@@ -74,7 +74,7 @@ class Mailbox:
 
         Secrets in it are masked already: all that clients dispatch and agents say has passed the redactor.
         """
-        core, delivery_id, now = self._core, self._core.new_id(), self._ledger.now
+        core, delivery_id, now = self._core, self._core.new_id(), self.ledger.now
         record = DeliveryRecord(
             id=delivery_id,
             message_id=delivery_id,
@@ -86,7 +86,7 @@ class Mailbox:
             updated_at=now,
         )
         core.telemetry.entered(delivery_id, mode, record.reason)
-        self._ledger.create(record, self._participant.number, of_message=False)
+        self.ledger.create(record, self._participant.number, of_message=False)
         return self._delivery(record, said)
 
     def _delivery(self, record: DeliveryRecord, said: UserMessage) -> Delivery:
@@ -96,10 +96,6 @@ class Mailbox:
             record.id, said, sender=sender, agent=agent, session=core.uri, mode=record.mode, now=core.now()
         )
         return Delivery(record, message)
-
-    def handing(self, record: DeliveryRecord, turn_id: str, extra: dict[str, str]) -> DeliveryRecord:
-        """Record that a message is about to leave for the agent, and which turn it begins."""
-        return self._ledger.handing(record, turnId=turn_id, **extra)
 
     def receipt(
         self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False
@@ -112,7 +108,7 @@ class Mailbox:
             why = receipt.reason or "deferred"
             receipt = Failed(delivery_id=record.id, reason=why, metadata=receipt.metadata)
         self._core.telemetry.receipt(record.id, receipt)
-        return self._ledger.settle(record, receipt, own=own)
+        return self.ledger.settle(record, receipt, own=own)
 
     def delivered(self, record: DeliveryRecord, evidence: str, **more: str) -> DeliveryRecord:
         """Record that a message is in the agent's input, and the evidence for it."""
@@ -123,13 +119,9 @@ class Mailbox:
         """Record that a delivery has failed."""
         return self.receipt(record, Failed(delivery_id=record.id, reason=reason), own=True)
 
-    def answered(self, record: DeliveryRecord) -> None:
-        """Record how the turn of a delivery has ended."""
-        self._ledger.put(record)
-
     async def records(self, delivery_ids: Sequence[str]) -> list[DeliveryRecord]:
         """Read the records of deliveries."""
-        return [record for one in delivery_ids for record in await self._ledger.read("delivery", one)]
+        return [record for one in delivery_ids for record in await self.ledger.read("delivery", one)]
 
     # -- what waits ----------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Session(SessionCore):
             self.changes.bases,
             host.terminals,
             is_in_process=getattr(harness, "in_process", False),
-            takes_up=getattr(harness, "takes_up_turns", False),
+            takes_up=self._transcribing is not None,
         )
         if host.postman is not None:
             self.serve(host.postman(kept.uri))

@@ -43,7 +43,6 @@ class Sessions:
         new_session: Makes a session of its state, in memory.
         budget: About how many bytes may stay in memory that nobody watches and nothing runs in.
         is_watched: Whether someone follows a session, or has still to be told of it.
-        known: Is told of each session and its folders.
         released: Is called when nobody needs a session in memory any more.
         run: Does something in the background.
     """
@@ -56,7 +55,6 @@ class Sessions:
         *,
         budget: int,
         is_watched: Callable[[str], bool],
-        known: Callable[[str, str | None, list[str]], None],
         released: Callable[[str], None],
         run: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
@@ -65,7 +63,9 @@ class Sessions:
         self._new_session = new_session
         self._budget = budget
         self._is_watched = is_watched
-        self._known = known
+        self.folders: dict[str, tuple[list[str], list[str]]] = {}
+        """The working directory and the additional folders of each session. The additional ones are not known
+        of a session that has not been in memory since the host started."""
         self._released = released
         self._run = run
         self._rows: dict[str, SessionRow] = {}
@@ -87,7 +87,7 @@ class Sessions:
         await self._identities.open((row.uri, summary_of(row).provider) for row in self._rows.values())
         for row in list(self._rows.values()):
             summary = summary_of(row)
-            self._known(row.uri, summary.working_directory, [])
+            self._note_folders(summary, [])
             if summary.status & SessionStatus.IN_PROGRESS:
                 try:
                     await self.bring(row.uri)
@@ -226,11 +226,16 @@ class Sessions:
     def _enter(self, kept: KeptSession) -> Session:
         session = self._sessions[kept.uri] = self._new_session(kept)
         head = kept.live.head
-        self._known(kept.uri, head.summary.working_directory, folders_of(head))
+        self._note_folders(head.summary, folders_of(head))
         return session
+
+    def _note_folders(self, summary: SessionSummary, more: list[str]) -> None:
+        own = summary.working_directory
+        self.folders[summary.resource] = ([] if own is None else [own], more)
 
     def remove(self, uri: str) -> bool:
         """A session is disposed of. Returns whether it was in memory still."""
+        self.folders.pop(uri, None)
         return self._sessions.pop(uri, None) is not None
 
     def evict(self) -> None:

@@ -61,7 +61,7 @@ _DEFERRED = "serai.deferred"
 class TakesUpTurns(Protocol):
     """The agent of a session that continues a turn that the end of the host has interrupted.
 
-    Its harness has `takes_up_turns`.
+    Its harness is `Transcribing`.
     """
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
@@ -203,7 +203,9 @@ class Turns:
                 evidence = {"turnId": action.turn_id, **(extra or {})}
                 turn.entered.append(self.mailbox.delivered(record, "journal", **evidence))
             else:
-                turn.handed[record.id] = self.mailbox.handing(record, action.turn_id, extra or {})
+                turn.handed[record.id] = self.mailbox.ledger.handing(
+                    record, turnId=action.turn_id, **(extra or {})
+                )
                 self._handing.add(turn)
         self._running = turn
         core.activity_changed()
@@ -422,7 +424,7 @@ class Turns:
         text = "\n\n".join(said)[:MOST_OF_ANSWER]
         for record in entered:
             answer = DeliveryAnswer(turn_id=turn.id, state=turn.state, text=text)
-            self.mailbox.answered(replace(record, answer=answer))
+            self.mailbox.ledger.put(replace(record, answer=answer))
 
     # -- ending --------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from serai.ahp import actions as a, commands as c, wire
@@ -69,13 +69,6 @@ _ANSWER_WITHIN = 300.0
 _HOURS = {"quarter": 0.25, "day": 8.0}
 
 
-class _Folders(NamedTuple):
-    """What a session names: its working directory, and the additional ones."""
-
-    own: list[str]
-    more: list[str]
-
-
 class Files:
     """The files of a host's sessions."""
 
@@ -83,7 +76,6 @@ class Files:
         self._host = host
         self._grants: dict[tuple[str, Root], float] = {}
         """Until when a client may have what a person has allowed, in seconds of the host's clock."""
-        self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
         self._askers: dict[str, str] = {}
@@ -106,33 +98,18 @@ class Files:
         """End what is done with files: what has begun is waited for."""
         await self.threads.close()
 
-    # -- sessions ------------------------------------------------------------------------------------------
-
-    def session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
-        """There is a session with this working directory and these additional ones.
-
-        Of one that has not been in memory since the host started, the additional ones are not known.
-        """
-        self._of_session[uri] = _Folders([directory] if directory is not None else [], more)
-
-    def session_removed(self, uri: str) -> None:
-        """There is no such session any more."""
-        self._of_session.pop(uri, None)
-        known = {*self._all_own(), *self._all_more()}
+    def forget_unused(self) -> None:
+        """Forget the places of folders that no session has any more."""
+        known = {name for own, more in self._host.sessions.folders.values() for name in (*own, *more)}
         self._roots = {name: root for name, root in self._roots.items() if name in known}
-
-    def _all_own(self) -> set[str]:
-        return {name for folders in self._of_session.values() for name in folders.own}
-
-    def _all_more(self) -> set[str]:
-        return {name for folders in self._of_session.values() for name in folders.more}
 
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
         """What a client may have: whoever has the token may have the folders of all sessions."""
-        folders = await self._resolved(self._all_own())
-        more = await self._resolved(self._all_more())
+        known = self._host.sessions.folders.values()
+        folders = await self._resolved({name for own, _ in known for name in own})
+        more = await self._resolved({name for _, more in known for name in more})
         now = self._now()
         granted = [root for (one, root), until in self._grants.items() if one == client_id and now < until]
         return self._open(folders, more) | granted

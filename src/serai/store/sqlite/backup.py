@@ -32,7 +32,7 @@ from serai.store.sqlite.connection import (
     unreadable,
     write_fault,
 )
-from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect, refuse_empty
+from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect
 from serai.store.sqlite.lock import FileLock
 from serai.store.sqlite.migrations import MIGRATIONS
 
@@ -138,8 +138,6 @@ def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:
         raise StorageUnreadable(f"there is no database {database}", remedy="'serai serve' makes one")
     if not database.is_file():
         raise StorageUnreadable(f"{database} is no file", remedy="Move it away, or name another --home")
-    if not database.stat().st_size:
-        refuse_empty(database)
     check_header(database)
     try:
         connection = connect(database, raw_key(key, salt_of(database)))

@@ -197,8 +197,11 @@ def parse(text: str) -> dict[str, str]:
     return statements
 
 
-SQL = parse(files("serai.store.sqlite").joinpath("sql", "queries.sql").read_text(encoding="utf-8"))
-"""The statements of the SQLite store."""
+_FILES = ("queries.sql", "relay.sql", "agent_sessions.sql", "workflow_runs.sql")
+SQL = parse(
+    "".join(files("serai.store.sqlite").joinpath("sql", name).read_text(encoding="utf-8") for name in _FILES)
+)
+"""All statements: of the store, the relay, agent sessions and workflow runs."""
 
 
 def beside(path: Path, suffix: str) -> Path:

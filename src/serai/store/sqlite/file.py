@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import apsw
 
@@ -39,7 +38,7 @@ _CONSTANTS = bytes([32, 64, 32, 32])
 def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
     """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
 
-    An empty file is a lost database: none is empty when it gets its name, whenever a crash comes.
+    An empty file is refused as a lost database: none is empty when it gets its name, whenever a crash comes.
 
     Raises:
         StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
@@ -48,8 +47,6 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> by
         if not path.exists():
             _refuse_remains(path)
             return create(path, key, migrations)
-        if not path.stat().st_size:
-            refuse_empty(path)
         return inspect(path, key, newest=migrations[-1].version)
     except OSError as error:
         raise StorageUnreadable(
@@ -144,21 +141,9 @@ def check_header(path: Path) -> None:
     constants = header[SALT_SIZE : SALT_SIZE + 2] + header[SALT_SIZE + 4 :]
     if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
         raise WrongKey(
-            f"{path} is no database of Serai's, or its beginning is damaged",
-            remedy=f"{RESTORE.capitalize()}; nothing was changed",
+            f"{path} is no database of Serai's, or its beginning is lost",
+            remedy=f"{RESTORE.capitalize()}, or move the file away to start anew; nothing was changed",
         )
-
-
-def refuse_empty(path: Path) -> NoReturn:
-    """An empty file is there where a database was.
-
-    Raises:
-        DatabaseCorrupt: Always.
-    """
-    raise DatabaseCorrupt(
-        f"{path} is empty: what was in it is lost",
-        remedy=f"{RESTORE.capitalize()}, or remove the file to start anew",
-    )
 
 
 def _refuse_remains(path: Path) -> None:

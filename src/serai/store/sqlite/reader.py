@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any
 
 from serai.store.contract import EventRow, StoredRow
-from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
 
@@ -26,7 +25,7 @@ class Reader:
         self._db = connection
         self._tail = tail
 
-    def fetch(self, query: str, values: Sequence[str | int]) -> list[Any]:
+    def fetch(self, query: str, values: Sequence[Any]) -> list[Any]:
         """The rows of a named query."""
         return list(self._db.execute(SQL[query], values))
 
@@ -82,10 +81,6 @@ class Reader:
         if any((self._db.execute(SQL["pruned"], (channel,)).get or 0) > after for channel in names):
             return None
         return rows
-
-    def relay(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows of a named query of the relay."""
-        return relay.read(self._db, query, values)
 
     def _find(self, channels: Sequence[str], after: int) -> tuple[dict[int, str], array[int]]:
         """The names of channels by their ids, and their numbers above one, ascending.

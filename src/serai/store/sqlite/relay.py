@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,16 +11,7 @@ from typing import Any
 import msgspec
 
 from serai.store.contract import RelayWrite
-from serai.store.sqlite.connection import Database, parse
-
-SQL = {
-    name: statement
-    for file in ("relay.sql", "agent_sessions.sql", "workflow_runs.sql")
-    for name, statement in parse(
-        files("serai.store.sqlite").joinpath("sql", file).read_text(encoding="utf-8")
-    ).items()
-}
-"""The statements of the relay, of agent sessions, and of workflow runs."""
+from serai.store.sqlite.connection import SQL, Database
 
 _OF_AGENTS = ("session_messages", "steps", "agent_session", "run_messages", "run_steps", "workflow_run")
 """What model sessions and workflow runs have, each before what it refers to."""
@@ -80,15 +70,6 @@ def _of_rows(statement: str, count: int) -> str:
     return f"{before}VALUES {', '.join([row] * count)}{closing}{rest}"
 
 
-def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a named query.
-
-    Raises:
-        apsw.Error: They cannot be read.
-    """
-    return list(db.execute(SQL[query], values))
-
-
 def erase(db: Database, session: str) -> None:
     """Erase what is kept of a session: what entered it, that it had a name, and the index of all words."""
     db.execute(SQL["purge_deliveries"], (session,))
@@ -127,7 +108,7 @@ def index_words(db: Database) -> bool:
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        [(messages, turns)] = read(db, "indexed", ())
+        messages, turns = db.execute(SQL["indexed"]).get
         new_messages, more_messages = _next(db, "messages_to_index", messages)
         new_turns, more_turns = _next(db, "turns_to_index", turns)
         words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
