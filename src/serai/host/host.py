@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from serai.ahp import actions as a, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.reducers import LiveState
 from serai.ahp.types import ROOT, FreeForm, RootState
 from serai.config.settings import Settings
 from serai.contract import (
@@ -38,7 +37,7 @@ from serai.errors import ProtocolError
 from serai.host.agent_list import AgentList, listed
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
-from serai.host.channels import Channels
+from serai.host.channels import Channel, Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
@@ -401,16 +400,13 @@ class Host:
         """Whether a channel is in memory."""
         return uri == ROOT or self.sessions.is_loaded(uri) or self.channels.get(uri) is not None
 
-    def state_of(self, uri: str) -> bytes | None:
-        """The state of a channel that is in memory, as JSON."""
-        live = self._live(uri)
-        return None if live is None else wire.encode(live.snapshot())
+    def _find(self, uri: str) -> RootChannel | Session | Channel | None:
+        return self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
 
-    def _live(self, uri: str) -> LiveState[Any] | None:
-        if uri == ROOT:
-            return self.root.live
-        found = self.sessions.get(uri) or self.channels.get(uri)
-        return found.live if found else None
+    def state_of(self, uri: str) -> bytes | None:
+        """Return the state of a channel that is in memory, as JSON."""
+        found = self._find(uri)
+        return wire.encode(found.live.snapshot()) if found is not None else None
 
     def dispatch(self, uri: str, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client, on a channel that is in memory. On any other it is ignored.
@@ -418,8 +414,7 @@ class Host:
         Secrets are masked here, once: from here on the action may be written, shown and handed on.
         """
         action = self.redactor.redact_value(action, observed=isinstance(action, _TOOL_OUTPUT))
-        found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
-        if found is not None:
+        if (found := self._find(uri)) is not None:
             found.dispatch(action, origin, sender)
 
     def activity_changed(self) -> None:

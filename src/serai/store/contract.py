@@ -305,9 +305,8 @@ class Store(ABC):
         Raises:
             StorageFailed: It is not known what is on the disk.
             StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
-            ValueError: It is not at least one day.
         """
-        first_day = first_day_kept(self._tuning.now(), days)
+        first_day = max(0, day_of(self._tuning.now()) - days)
         behind: set[str] = set()
         after: int | None = 0
         while after is not None:
@@ -336,21 +335,6 @@ def failed(error: Exception) -> asyncio.Future[Any]:
     return future
 
 
-# Rows have no time: of each day the first number is known, at no cost per row.
-_DAY = 86_400
-
-
 def day_of(seconds: float) -> int:
-    """The day of a moment: days since 1970, UTC."""
-    return int(seconds // _DAY)
-
-
-def first_day_kept(seconds: float, days: int) -> int:
-    """The first day whose rows are all to stay, so that none goes before it is so many days old.
-
-    Raises:
-        ValueError: It is not at least one day.
-    """
-    if days < 1:
-        raise ValueError(f"rows stay for at least one day, not {days}")
-    return max(0, day_of(seconds) - days)
+    """Return the day of a moment: days since 1970, UTC. Of each day the store knows the first number."""
+    return int(seconds // 86_400)

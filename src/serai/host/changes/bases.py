@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp.commands import SessionForkSource
@@ -47,13 +47,9 @@ class Bases:
 
     Args:
         session: The session. One without a folder of this machine has nothing recorded.
-        recorded: Is called when a turn has ended, or was taken back, and that has been recorded.
-        taken_back: Is called when the session no longer has some turns.
     """
 
-    def __init__(
-        self, session: Session, *, recorded: Callable[[], None], taken_back: Callable[[], None]
-    ) -> None:
+    def __init__(self, session: Session) -> None:
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
         self.changes: FolderChanges | None = None
@@ -62,8 +58,6 @@ class Bases:
         """Why it was not recorded what there was before a turn, by its id."""
         self._session = session
         self._host = session.host
-        self._recorded = recorded
-        self._taken_back = taken_back
         self._opening = asyncio.Lock()
         self._turn: str | None = None
         """The turn that is running, once it is recorded where it began: there it ends as well."""
@@ -199,7 +193,7 @@ class Bases:
         for turn_id in turn_ids:
             self.missed.pop(turn_id, None)
         self._record(self._forget_turns(turn_ids), task)
-        self._taken_back()
+        self._session.changes.turns_taken_back()
 
     async def _forget_turns(self, turn_ids: Collection[str]) -> None:
         for turn_id in turn_ids:
@@ -222,7 +216,7 @@ class Bases:
             self._log_unrecorded(error)
         finally:
             work.close()
-        self._recorded()
+        self._session.changes.look_again()
 
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
         told = told_of(error, self._host.redactor)

@@ -41,7 +41,7 @@ class SessionChanges:
     """The changes in the folder of one session. Sessions without a folder of this machine have none."""
 
     def __init__(self, session: Session) -> None:
-        self.bases = Bases(session, recorded=self.look_again, taken_back=self._turns_taken_back)
+        self.bases = Bases(session)
         self._session = session
         self._host = session.host
         self._id = id_of_session(session.uri)
@@ -69,7 +69,8 @@ class SessionChanges:
         if self.bases.directory is not None:
             self.look_again()
 
-    def _turns_taken_back(self) -> None:
+    def turns_taken_back(self) -> None:
+        """Close the changesets of turns that the session no longer has."""
         for channel in list(self._channels.values()):
             if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
                 channel.take_back()
@@ -117,19 +118,17 @@ class SessionChanges:
         """Show a changeset from now on; `None` when there is none. Channels know when it is left."""
         if not await self.offers(which):
             return None
-        release = self._host.sessions.hold([self._session.uri])
-
-        def left(channel: ChangesetChannel) -> None:
-            self._channels.pop(uri, None)
-            self._host.channels.remove(channel.uri)
-            release()
-            self.attend()
-
-        channel = self._channels[uri] = ChangesetChannel(self._host, uri, which, left)
+        channel = self._channels[uri] = ChangesetChannel(self._host, uri, which, self)
         self._offer(channel)
         self._is_attending = True
         self.look_again()
         return channel
+
+    def left(self, channel: ChangesetChannel) -> None:
+        """Forget a changeset that nobody follows any more."""
+        self._channels.pop(channel.uri, None)
+        self._host.channels.remove(channel.uri)
+        self.attend()
 
     def _unwatch(self) -> None:
         watch, self._watch = self._watch, None

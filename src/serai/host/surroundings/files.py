@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import stat
+from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -358,38 +359,32 @@ def named_in(params: Any) -> list[str]:
 
 
 class Shown:
-    """What clients have attached to messages of a session.
+    """The resources that clients have attached to their own messages of a session.
 
-    A client answers the host as it would answer nobody else, so it is asked only for what it has shown:
-    what is at or below the URI of a plugin that it publishes as active client; and for reading, what it has
-    itself attached to a message. What others attach does not count: they would only have to name it.
+    A client answers the host as it would answer nobody else, so it is asked only for what it has shown: what
+    is at or below the URI of a plugin that it publishes as active client; and for reading, what it has itself
+    attached to a message. What others attach does not count: they would only have to name it.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, set[str]] = {}
+        self.by_client: defaultdict[str, set[str]] = defaultdict(set)
 
     def note(self, action: a.StateAction, client_id: str) -> None:
-        """A client has done something; if it sent a message, what is attached to that is shown."""
+        """Note the attachments of a message, if an action of a client sends one."""
         if isinstance(action, a.SessionTurnStartedAction | a.SessionPendingMessageSetAction):
-            uris = {
+            self.by_client[client_id].update(
                 attachment.uri
                 for attachment in action.user_message.attachments or ()
                 if isinstance(attachment, MessageResourceAttachment)
-            }
-            if uris:
-                self._of.setdefault(client_id, set()).update(uris)
-
-    def has(self, client_id: str, uri: str) -> bool:
-        """Whether a client has attached a resource to one of its own messages."""
-        return uri in self._of.get(client_id, ())
+            )
 
 
 def gives(client: SessionActiveClient, shown: Shown, params: Any) -> bool:
-    """Whether all that a command names is of a session's active client."""
+    """Tell whether all that a command names belongs to a session's active client."""
     reads = isinstance(params, _READS)
     return all(
         _NEVER.match(uri) is None
-        and (_is_of_plugin(client, uri) or (reads and shown.has(client.client_id, uri)))
+        and (_is_of_plugin(client, uri) or (reads and uri in shown.by_client[client.client_id]))
         for uri in named_in(params)
     )
 

@@ -74,7 +74,6 @@ class Terminals:
         self._home = home
         """The person's: what the host runs for clients starts there."""
         self._all: dict[str, HostTerminal] = {}
-        self._disposing: dict[str, HostTerminal] = {}
         self._following: set[asyncio.Task[None]] = set()
         """What happens when terminals end that the host has started for clients."""
         self._is_told = True
@@ -293,15 +292,10 @@ class Terminals:
         await asyncio.gather(*map(self._dispose, claimed))
 
     async def _dispose(self, channel: HostTerminal) -> None:
-        if self._disposing.get(channel.uri) is not None:
-            return
-        self._disposing[channel.uri] = channel  # its name is taken until nothing of it is left
-        try:
-            await channel.close()
-        finally:
-            del self._disposing[channel.uri]
-        self._forget(channel)
-        self._tell()
+        await channel.close()  # its name is taken until nothing of it is left
+        if self._all.get(channel.uri) is channel:
+            self._forget(channel)
+            self._tell()
 
     def _forget_oldest(self) -> None:
         ended = [channel for channel in self._all.values() if channel.has_ended]
