@@ -1,4 +1,4 @@
-"""The host: it owns the sessions, knows the agents, and tells the root channel what there is."""
+"""The host: it owns the sessions and all that they share, and keeps the root channel up to date."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from serai.store.contract import Opening, Store
 _log = logging.getLogger(__name__)
 
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
-"""What a tool said that a client ran: it is observed, not typed."""
+"""Actions with the output of a client's tool: it is observed, not typed."""
 
 
 _OF_EVERY_SESSION = (
@@ -81,7 +81,7 @@ _UNKNOWN = AgentSessionCapabilities(
     events=EventCapabilities(emits=OBSERVED_BY_HOST),
     lifecycle=LifecycleCapabilities(release=True),
 )
-"""What is known of an agent that was never started: what the host itself does for it."""
+"""Capabilities of an agent that was never started: those that the host provides."""
 
 
 @cache
@@ -106,19 +106,19 @@ class Host:
     """All sessions of one store.
 
     Args:
-        store: Where they are kept.
+        store: The database of the sessions.
         harnesses: The kinds of agents that sessions can be made with.
-        frame: How a message becomes bytes on the wire.
-        settings: How the host behaves.
+        frame: Frames a message for the wire.
+        settings: The host's settings.
         default_directory: The working directory of sessions that name none, as a URI.
-        summary_delay: How long changes of summaries are gathered before they are told, in seconds.
+        summary_delay: Seconds during which changes of summaries are gathered before they are published.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
-        home: Where things beside the store are kept, such as discarded files; without one, in a folder
-            that goes with the host.
-        redactor: Masks secrets; without one, those of known shapes only.
-        folder_agent: Which agent a folder, given as a URI, has chosen for its sessions. It may read files.
-        is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
+        home: The folder for files beside the store, such as discarded files; by default a temporary one,
+            which goes with the host.
+        redactor: Masks secrets; by default those of known shapes only.
+        folder_agent: Returns the agent that a folder, given as a URI, has chosen. It may read files.
+        is_trusted: Tells whether a person trusts a folder. It may read files. By default none is trusted.
         user_home: The person's home, where customisations for all sessions are.
         user_settings: The folder of the person's `serai.toml`, where their own agents are.
     """
@@ -165,16 +165,16 @@ class Host:
         self.ledger = Ledger(self.journal, self.redactor, now)
         self.identities = Identities(self.ledger)
         self.postman: Callable[[str], Postman] | None = None
-        """Who brings a session what the relay has for it, given its URI."""
+        """Returns the relay's side of a session, given its URI."""
         self.relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
-        """Tells how the agent of a session reaches the relay's tools, given the session's URI."""
+        """Returns how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
         self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
-        """Whoever has to know what changes on the disk asks here."""
+        """The watches on the disk."""
         self.files = Files(self)
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
@@ -195,9 +195,9 @@ class Host:
         self.telemetry.metrics.connections.read_from(self.clients.count)
         self._pruning: asyncio.Task[None] | None = None
         self._releasing: set[str] = set()
-        """Sessions that are disposed of, and whose agents are not gone yet."""
+        """The sessions that were disposed of, and whose agents are not gone yet."""
         self._chores: set[asyncio.Task[Any]] = set()
-        """What is done in the background, such as letting agents go."""
+        """Background tasks, such as letting agents go."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Host:
         return opening
 
     async def close(self) -> None:
-        """Stop what runs, write what waits, close the store."""
+        """Stop all tasks, write what waits, and close the store."""
         if self._pruning is not None:
             self._pruning.cancel()
             await asyncio.gather(self._pruning, return_exceptions=True)
@@ -254,16 +254,16 @@ class Host:
             self.telemetry.unfollow(uri)
 
     def _is_watched(self, uri: str) -> bool:
-        """Whether someone follows a session, or the root channel has not been told yet what changed in it."""
+        """Tell whether someone follows a session, or a change of its summary is not published yet."""
         return self.journal.subscriptions.is_followed(uri) or self.root.is_to_tell_of(uri)
 
     async def provider_for(self, directory: str | None) -> str:
-        """The agent of sessions that name none: their folder's own choice, else the host's."""
+        """Return the agent of sessions that name none: their folder's own choice, else the host's."""
         chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
         return chosen or self.root.default_provider
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Have something done in the background that ends by itself. Closing the host waits for it."""
+        """Run something in the background that ends by itself. Closing the host waits for it."""
         self._chores.add(task := asyncio.create_task(work))
         task.add_done_callback(self._chores.discard)
 
@@ -273,9 +273,9 @@ class Host:
         """Make a session. It is `creating` until its agent is there.
 
         Args:
-            params: What was asked for.
-            client_id: Who asked, or which agent.
-            meta: What the session's `_meta` begins with.
+            params: The request.
+            client_id: The client, or the agent, that asked.
+            meta: The first `_meta` of the session.
 
         Raises:
             ProtocolError: It exists, or the provider or what it is forked from does not.
@@ -323,7 +323,7 @@ class Host:
             release()
         if session is None or not self.sessions.remove(uri):
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
-        # Those who follow it hear that it is gone. How its turn ends is for the journal alone.
+        # Followers hear that it is gone. The end of its turn is for the journal alone.
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         session.mailbox.drop_all("session_disposed")
         session.turns.disposed()
@@ -362,7 +362,7 @@ class Host:
         return agent
 
     def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
-        """What the session can do as a participant: what its agent declares, and what the host gives to all.
+        """Return the capabilities of a session as a participant: its agent's, and the host's own.
 
         The host can begin a turn, hold messages for one, and let them in with a person's. So it can pause a
         session, too. Only an agent can take a message in the middle of its turn.
@@ -375,7 +375,7 @@ class Host:
         return _hosted(declared)
 
     def status_of(self, uri: str) -> AgentStatus:
-        """What a session does right now. One that is not in memory has nothing to do."""
+        """Return the status of a session. One that is not in memory is idle."""
         if uri in self._releasing:
             return AgentStatus.RELEASING
         session = self.sessions.peek(uri)
@@ -384,7 +384,7 @@ class Host:
     # -- clients -------------------------------------------------------------------------------------------
 
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one connection less; with the last one it is gone."""
+        """Remove a connection of a client; with the last one the client leaves its sessions."""
         if self.clients.disconnected(client_id, link):
             for session in self.sessions.in_memory():
                 session.client_left(client_id)
@@ -397,7 +397,7 @@ class Host:
             await self.channels.bring(uri)
 
     def is_loaded(self, uri: str) -> bool:
-        """Whether a channel is in memory."""
+        """Tell whether a channel is in memory."""
         return uri == ROOT or self.sessions.is_loaded(uri) or self.channels.get(uri) is not None
 
     def _find(self, uri: str) -> RootChannel | Session | Channel | None:

@@ -64,7 +64,7 @@ class Turn(SessionView):
         self.entered: list[DeliveryRecord] = []
         """The deliveries that it answers."""
         self.next_call = ""
-        """The tool call that comes after the steering message that is taken now."""
+        """The tool call that follows the steering message that is taken now."""
         self.is_running = True
         """True until the turn ends; afterwards nothing that is done here counts."""
         self.end: asyncio.Future[t.Turn] | None = None
@@ -139,7 +139,7 @@ class Turn(SessionView):
         await self.room()
 
     def add(self, text: str, *, reasoning: bool = False) -> None:
-        """Add to the answer, or to the reasoning, at once. Who adds much waits for `room` now and then."""
+        """Add to the answer, or to the reasoning, at once. Between many additions, wait for `room`."""
         kind = t.ReasoningResponsePart if reasoning else t.MarkdownResponsePart
         if self._part is None or self._part[0] is not kind:
             self._parts += 1
@@ -172,10 +172,10 @@ class Turn(SessionView):
         self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
 
     async def used(self, usage: t.UsageInfo) -> None:
-        """Report what the turn has used so far.
+        """Report the usage of the turn so far.
 
         Raises:
-            Mismatch: A count is no number, or none that can be written.
+            Mismatch: A count is not a number that can be written.
         """
         usage = wire.decode(wire.encode(usage), t.UsageInfo)
         self._act(a.SessionUsageAction(turn_id=self.id, usage=usage))
@@ -315,9 +315,9 @@ class Turn(SessionView):
         )
 
     async def found_call(self, call_id: str) -> ToolCall | None:
-        """A call that stood in the turn before the host was stopped; `None` when there is none.
+        """Find a call of a turn that the end of the host has interrupted; `None` when there is none.
 
-        One that someone was asked about waits for the answer, as `ToolCall.ready` does.
+        A call with an open question waits for its answer, as `ToolCall.ready` does.
         """
         turn = self._core.live.turn
         state = next(iter(turn.calls(call_id)), None) if turn is not None else None

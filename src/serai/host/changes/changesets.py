@@ -1,6 +1,6 @@
-"""Changesets as channels: what changed in a session's folder, and what can be done about it.
+"""Changesets as channels: the changes in a session's folder, and the operations on them.
 
-A changeset is open while someone follows it. What it shows is numbered and published, not stored: the files
+A changeset is open while someone follows it. Its actions are numbered and published, not stored: the files
 themselves, and the bases that `serai.changes` records, are there after a restart.
 """
 
@@ -37,23 +37,23 @@ _SCHEME = "ahp-session:"
 
 
 def id_of_session(uri: URI) -> str:
-    """What stands for a session in the URIs of its changesets and of their content."""
+    """Return the id of a session in the URIs of its changesets and of their content."""
     short = uri.removeprefix(f"{_SCHEME}/")
     return uri if short in {uri, ""} or short.startswith(_SCHEME) else short
 
 
 def session_of_id(session_id: str) -> URI:
-    """The session that an id stands for."""
+    """Return the session of an id."""
     return session_id if session_id.startswith(_SCHEME) or is_run(session_id) else f"{_SCHEME}/{session_id}"
 
 
 def changes_folder(home: Path, session: URI) -> Path:
-    """Where the bases of a session's changesets are kept. A URI may have letters that a file cannot have."""
+    """Return the folder of a session's records. A URI may have letters that a file name cannot have."""
     return home / "changes" / hashlib.sha256(session.encode()).hexdigest()[:32]
 
 
 def erase_changes(home: Path, session: URI) -> None:
-    """Delete all that was recorded of a session's changes, and what its discards took away."""
+    """Delete all records of a session's changes, and the files that its discards took away."""
     shutil.rmtree(changes_folder(home, session), ignore_errors=True)
     trash = Trash(home)
     for discard in trash.discards(id_of_session(session)):
@@ -78,7 +78,7 @@ class Changesets:
         trash.prune()
 
     async def _open(self, uri: URI) -> Channel | None:
-        """Someone wants to follow a changeset; `None` when there is no such session or turn."""
+        """Open a changeset for a follower; return `None` when there is no such session or turn."""
         address = address_of(uri)
         if address is None:
             return None
@@ -87,7 +87,7 @@ class Changesets:
 
     @contextlib.asynccontextmanager
     async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
-        """A session, kept in memory for the length of a block."""
+        """Bring a session, and keep it in memory for the length of a block."""
         uri = session_of_id(session_id)
         release = self._host.sessions.hold([uri])
         try:
@@ -98,9 +98,9 @@ class Changesets:
     async def invoke(
         self, uri: URI, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
-        """Do something with a changeset, or with one of its files. Nobody need follow it.
+        """Run an operation of a changeset, or of one of its files. The changeset need not be followed.
 
-        Cancelling this does not stop what has begun. The end of the session or of the host does, if it takes
+        Cancelling this does not stop the operation. The end of the session or of the host does, if it takes
         long.
 
         Raises:
@@ -132,7 +132,7 @@ class Changesets:
         return replace(result, message=self._host.redactor.redact_value(result.message, observed=True))
 
     async def read(self, uri: URI) -> bytes:
-        """The content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
+        """Return the content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
 
         Raises:
             ProtocolError: There is no such session or content.

@@ -1,4 +1,4 @@
-"""What a new session begins with: what was asked for, what it is forked from, and the defaults."""
+"""The beginning of a session: from the request, the session that it is forked from, and the defaults."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ async def first_state(
     harness_of: Callable[[str], Awaitable[HostedHarness]],
     now: int,
 ) -> t.SessionState:
-    """The state of a new session.
+    """Make the state of a new session.
 
-    `given` is what was asked for, before anything in it was masked.
+    `given` is the request before anything in it was masked.
 
     Raises:
         ProtocolError: The provider does not exist.
@@ -82,14 +82,14 @@ async def first_state(
 
 
 def _check_folder(uri: str) -> None:
-    """A session that was made may outlive its folder; a new one would find nothing there."""
+    """Check that the folder of a new session is there. Existing sessions may outlive theirs."""
     if problem := problem_with_folder(uri):
         there = f"there is no folder {str(directory_of(uri) or uri)[:200]}"
         raise InvalidParams(f"{there} ({problem}): make it, or name another", field="params.workingDirectory")
 
 
 def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.SessionState:
-    """What a session is forked from, up to the turn that it goes on from.
+    """Return the state that a session is forked from, up to the turn that it continues from.
 
     Raises:
         ProtocolError: There is no such session, or no such turn in it.
@@ -104,7 +104,7 @@ def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.Sessio
 
 
 def resolved_config(harness: HostedHarness, chosen: t.FreeForm) -> t.SessionConfigState | None:
-    """The settings of a new session: what was chosen, over the defaults.
+    """Return the settings of a new session: the chosen ones, over the defaults.
 
     Raises:
         InvalidParams: A setting does not exist, or cannot have that value.

@@ -1,4 +1,4 @@
-"""Which files clients and agents may have: those of the sessions' folders, and what a person has allowed."""
+"""The files of clients and agents: those in the sessions' folders, and those that a person has allowed."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ if TYPE_CHECKING:
     from serai.host.session.session import Session
 
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
-"""The setting of a session that names more folders, which are for reading only."""
+"""Name of a session's setting that names more folders, for reading only."""
 MORE_FOLDERS = SessionConfigPropertySchema(
     type="array",
     title="Additional folders",
     description="More folders that the session may read, as paths or file: URIs",
     items=ConfigPropertySchema(type="string", title="Folder"),
 )
-"""How an agent that can have them offers that setting. It is chosen when a session is made."""
+"""The schema of that setting, as agents offer it. It is chosen when a session is made."""
 
 _log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN = 300.0
-"""How long a person may take to answer whether someone may have a file, in seconds."""
+"""Longest time for a person to allow access to a file, in seconds."""
 _HOURS = {"quarter": 0.25, "day": 8.0}
 
 
@@ -76,17 +76,17 @@ class Files:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._grants: dict[tuple[str, Root], float] = {}
-        """Until when a client may have what a person has allowed, in seconds of the host's clock."""
+        """Ends of the grants that people have given to clients, in seconds of the host's clock."""
         self._roots: dict[str, Root | None] = {}
-        """Where the folders of sessions really are: looked up once, when they are first needed."""
+        """Real places of the sessions' folders, looked up when they are first needed."""
         self._askers: dict[str, str] = {}
-        """Which client asks for files with a question, by the question's id."""
+        """Clients that ask for files, by the id of their question."""
         self.threads = FileThreads(host.home / "drafts")
         self.run = self.threads.run
-        """Does something with files in a thread of its own."""
+        """Runs an operation on files in a thread of its own."""
 
     async def open(self) -> None:
-        """Before anything is done with files: what a host that was killed has left half done is removed."""
+        """Remove the unfinished drafts of a host that was killed."""
         leftovers = await asyncio.to_thread(find_leftovers, self._host.home / "drafts")
         if leftovers:
             self._host.run(self._remove(leftovers))
@@ -96,7 +96,7 @@ class Files:
         _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
-        """End what is done with files: what has begun is waited for."""
+        """Close the threads; running operations are waited for."""
         await self.threads.close()
 
     def forget_unused(self) -> None:
@@ -107,7 +107,7 @@ class Files:
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
-        """What a client may have: whoever has the token may have the folders of all sessions."""
+        """Return the roots for a client: whoever has the token may have the folders of all sessions."""
         known = self._host.sessions.folders.values()
         folders = await self._resolved({name for own, _ in known for name in own})
         more = await self._resolved({name for _, more in known for name in more})
@@ -116,14 +116,14 @@ class Files:
         return self._open(folders, more) | granted
 
     async def for_session(self, session: SessionCore) -> Roots:
-        """What the agent of a session may have."""
+        """Return the roots for the agent of a session."""
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(folders_of(session.live.head))
         return self._open(folders, more)
 
     def _open(self, folders: list[Root], more: list[Root]) -> Roots:
-        """These may be had, but for what is the host's own: its key, its token, whom it trusts."""
+        """Make roots that exclude the host's own files: its key, its token, its list of trusted folders."""
         return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
 
     async def _resolved(self, directories: Collection[str]) -> list[Root]:
@@ -138,9 +138,9 @@ class Files:
     # -- asking a person -----------------------------------------------------------------------------------
 
     async def request(self, params: ResourceRequestParams, client_id: str, asker: Subscriber) -> None:
-        """Ask a person whether a client may have a file or a folder, unless it may already.
+        """Ask a person to allow a client a file or a folder, unless the client may have it already.
 
-        The question stands in a session that the client follows, or else in one that someone does.
+        The question is asked in a session that the client follows, or else in one that someone follows.
 
         Raises:
             ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no, or none would
@@ -174,7 +174,7 @@ class Files:
         self._grants[client_id, root] = now + hours * 3600
 
     def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
-        """Why a client may not answer a question: it has asked for the files itself. It may take it back."""
+        """Refuse the answer of a client to its own request for files; it may only cancel the question."""
         match action:
             case a.SessionInputCompletedAction(request_id=question, response=response):
                 is_answer = response == SessionInputResponseKind.ACCEPT
@@ -215,13 +215,13 @@ class Files:
     # -- what clients publish ------------------------------------------------------------------------------
 
     async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
-        """Have a client do something with a resource of its own, such as `virtual://...`.
+        """Let a client serve a request for a resource of its own, such as `virtual://...`.
 
-        Asked are the active clients of sessions that have shown all that the command names, one after the
+        The active clients of sessions that have shown all that the command names are asked, one after the
         other.
 
         Raises:
-            ProtocolError: None of them has it, or the one that has it says no.
+            ProtocolError: None of them has it, or the one that has it refuses.
         """
         refusal: ProtocolError | None = None
         owners: dict[str, None] = {}
@@ -247,7 +247,7 @@ class Files:
 
 
 def directory_of(uri: str | None) -> Path | None:
-    """The folder that a `file:` URI names; `None` for anything else, and for what is not on this machine."""
+    """Return the folder of a `file:` URI; `None` for other URIs, and for other machines."""
     try:
         return path_of(uri) if uri is not None else None
     except ProtocolError:
@@ -255,7 +255,7 @@ def directory_of(uri: str | None) -> Path | None:
 
 
 def problem_with_folder(uri: str, *, may_be_missing: bool = False) -> str | None:
-    """Why a URI names no folder of this machine, or `None` when it does. Reads the disk.
+    """Return why a URI is no folder of this machine; `None` when it is one. Reads the disk.
 
     With `may_be_missing` it is enough that there could be such a folder.
     """
@@ -272,7 +272,7 @@ def problem_with_folder(uri: str, *, may_be_missing: bool = False) -> str | None
 
 
 def project_of(uri: str | None) -> ProjectInfo | None:
-    """The repository that a working directory is in, or else the directory itself. Reads the disk."""
+    """Return the repository of a working directory, or else the directory itself. Reads the disk."""
     directory = directory_of(uri)
     if directory is None or not is_folder(directory):
         return None
@@ -283,12 +283,12 @@ def project_of(uri: str | None) -> ProjectInfo | None:
 
 
 def folders_of(state: SessionState) -> list[str]:
-    """The folders that a session may read beside its own."""
+    """Return the additional folders of a session."""
     return folders_in(state.config.values) if state.config else []
 
 
 def folders_in(settings: FreeForm) -> list[str]:
-    """The same, as the settings of a session name them."""
+    """Return the additional folders that settings name."""
     named = settings.get(ADDITIONAL_DIRECTORIES)
     return (
         [one for one in cast("list[Any]", named) if isinstance(one, str)] if isinstance(named, list) else []
@@ -299,7 +299,7 @@ _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
 
 
 def _root(directory: str) -> Root | None:
-    """A folder that is for reading; `None` for what is no folder of this machine."""
+    """Make a root for reading a folder; return `None` for what is no folder of this machine."""
     try:
         return Root.of(directory)
     except (ProtocolError, ValueError, OSError):
@@ -307,7 +307,7 @@ def _root(directory: str) -> Root | None:
 
 
 def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
-    """What is asked for, if a person could allow it. Reads the disk.
+    """Return the requested root, if a person could allow it. Reads the disk.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED`: it would be refused all the same.
@@ -352,7 +352,7 @@ _NEVER = re.compile(r"(file|https?|ahp-[^:]*|serai-[^:]*):", re.IGNORECASE)
 
 
 def named_in(params: Any) -> list[str]:
-    """The URIs that a command is about: one, or where from and where to."""
+    """Return the URIs that a command names: one, or a source and a destination."""
     if isinstance(params, c.ResourceCopyParams | c.ResourceMoveParams):
         return [params.source, params.destination]
     return [params.uri]

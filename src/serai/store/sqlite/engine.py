@@ -1,4 +1,4 @@
-"""All that an open SQLite store consists of: its lock, its connections and its threads."""
+"""An open SQLite store: its lock, its connections and its threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Engine:
     Args:
         path: The database file.
         key: Its key, or the passphrase.
-        tuning: How it is set up.
+        tuning: Its configuration.
     """
 
     writer: Writer
@@ -108,15 +108,15 @@ class Engine:
         return opening
 
     def connect_guest(self) -> Database:
-        """A connection for something long that only reads. Any thread may call; whoever calls closes it."""
+        """Open a connection for a long read. Any thread may call this; the caller closes the connection."""
         return connect(self._path, self._key, vfs=self._tuning.vfs)
 
     def close(self) -> None:
-        """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
+        """Finish waiting jobs, record a clean stop, and release everything. Without `open`, do nothing.
 
         Raises:
-            StorageFailed: The last sync failed. Everything is let go all the same, and the log is kept: what
-                was committed is recovered from it.
+            StorageFailed: The last sync failed. Everything is released, and the log is kept: what was committed
+                is recovered from it.
         """
         if not self._opened:
             return
@@ -134,7 +134,7 @@ class Engine:
                 raise write_fault(error, committing=False) from error
 
     def _committed(self, pages: int) -> None:
-        """The writer has written so many pages in all: have a checkpoint run if it is time for one."""
+        """Start a checkpoint if it is time for one, given the number of pages written in all."""
         if pages - self._pages_before >= self._tuning.checkpoint_pages and not self._is_checkpointing:
             self._is_checkpointing, self._pages_before = True, pages
             self._checkpointing.post(self._checkpoint_beside_writer)
@@ -146,7 +146,7 @@ class Engine:
             self.writing.post(lambda: self._checkpoint(self._database))
 
     def _checkpoint(self, connection: Database) -> int:
-        """One passive checkpoint; returns how long the log was, in pages. It does not raise.
+        """Run a passive checkpoint. Returns the length of the log, in pages. It does not raise.
 
         A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
         """
@@ -170,7 +170,7 @@ class Engine:
         return connection
 
     def _release(self) -> None:
-        """Close all connections, then give up the lock. One that fails keeps the others from nothing."""
+        """Close all connections, then release the lock. One failure does not stop the others."""
         with ExitStack() as last_to_first:
             last_to_first.callback(self._lock.release)
             for connection in reversed(self._connections):

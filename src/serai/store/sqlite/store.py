@@ -1,7 +1,7 @@
 """The store on an encrypted SQLite file.
 
-Three threads, each with a connection of its own, do what blocks: one writes, one reads, and one moves what
-was committed from the log into the file. None of it runs on the event loop.
+Three threads, each with a connection of its own, do the blocking work: one writes, one reads, and one moves
+what was committed from the log into the file. None of it runs on the event loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SqliteStore(Store):
     Args:
         path: The database file; it is made when it is not there.
         key: 32 bytes, or a passphrase.
-        tuning: How it is set up.
+        tuning: Its configuration.
     """
 
     def __init__(self, path: Path, key: bytes | str, tuning: Tuning = _USUAL) -> None:
