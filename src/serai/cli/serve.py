@@ -34,7 +34,7 @@ from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import digest, new_code
 from serai.serve.frames import text_frame
 from serai.serve.run import run_host
-from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.lock import write_address
 from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
 from serai.web.assets import Page
@@ -114,7 +114,7 @@ async def _run(
     codes, allowed = (new_code(), new_code()), configuration.settings.allowed_hosts
 
     def started(port: int) -> None:
-        say_where(paths.database, f"{settings.host}:{port}")
+        write_address(paths.database, f"{settings.host}:{port}")
         addresses = [f"{nearest_url(name, port)}/" for name in names]
         _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
         if opens_page:

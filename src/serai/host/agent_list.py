@@ -28,7 +28,7 @@ from serai.ahp.extensions import (
 )
 from serai.ahp.types import AgentInfo
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import Guarded, HostedHarness
+from serai.host.agents import HostedHarness, SignInHarness
 from serai.host.root import RootChannel
 from serai.host.session.sessions import Sessions
 from serai.host.surroundings.terminals import HostTerminal, Terminals
@@ -46,15 +46,7 @@ def listed(harnesses: Iterable[HostedHarness]) -> list[AgentInfo]:
 
 
 class AgentList:
-    """The one list of agents.
-
-    Args:
-        harnesses: The kinds of agents that sessions can be made with, by name.
-        root: The root channel, which lists them.
-        sessions: The host's sessions.
-        terminals: The host's terminals, where agents are installed and people sign in.
-        redactor: The redactor of commands that clients see.
-    """
+    """The one list of agents."""
 
     def __init__(
         self,
@@ -95,14 +87,6 @@ class AgentList:
             elif known is not None and known.install:
                 message = f"there is no agent {provider!r} yet: {known.reason}; install it: {known.install}"
                 raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
-        return self.get(provider)
-
-    def get(self, provider: str) -> HostedHarness:
-        """Return the kind of agent of that name.
-
-        Raises:
-            ProtocolError: There is none.
-        """
         if (harness := self._harnesses.get(provider)) is not None:
             return harness
         known = ", ".join(sorted(one.provider for one in listed(self._harnesses.values()))) or "none"
@@ -191,7 +175,7 @@ class AgentList:
             ProtocolError: There is no such agent.
         """
         harness = await self.find(provider)
-        if not isinstance(harness, Guarded):
+        if not isinstance(harness, SignInHarness):
             return SignInMethodsResult(methods=[])
         self._sign_ins = [
             (agent, one) for agent, one in self._sign_ins if one.followed and not one.followed.done()
@@ -217,9 +201,9 @@ class AgentList:
         """
         provider = params.provider
         harness = await self.find(provider)
-        if not isinstance(harness, Guarded):
+        if not isinstance(harness, SignInHarness):
             raise InvalidParams(f"nobody has to sign in to {provider!r}", field="params.provider")
-        way = await harness.way_in(params.method_id)
+        way = await harness.sign_in_way(params.method_id)
         method = self._masked(way.method)
         match way.method.kind:
             case SignInKind.TERMINAL:
@@ -240,7 +224,7 @@ class AgentList:
             case _:
                 return SignInResult(method=method, message=_what_to_set(method, provider))
 
-    async def _sign_in_over(self, provider: str, harness: Guarded) -> None:
+    async def _sign_in_over(self, provider: str, harness: SignInHarness) -> None:
         if await harness.sign_in_over() is not False:
             await self._sessions.signed_in(provider)
 

@@ -64,7 +64,7 @@ class HostedHarness(Protocol):
 
 
 @runtime_checkable
-class Particular(Protocol):
+class LimitedHarness(Protocol):
     """A kind of agent that cannot do all that a session offers, and says what it can."""
 
     async def learn(self) -> None:
@@ -81,10 +81,10 @@ class Particular(Protocol):
 
 
 @runtime_checkable
-class Transcribing(Protocol):
+class TranscriptHarness(Protocol):
     """A kind of agent whose sessions keep a transcript of their own.
 
-    Its agents continue a turn that the end of the host has interrupted. See `TakesUpTurns`.
+    Its agents continue a turn that the end of the host has interrupted. See `TurnContinuer`.
     """
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
@@ -103,7 +103,7 @@ class Transcribing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class SignInWay:
     """A way to sign in, with what it runs."""
 
     method: SignInMethod
@@ -114,14 +114,14 @@ class WayIn:
 
 
 @runtime_checkable
-class Guarded(Protocol):
+class SignInHarness(Protocol):
     """A kind of agent that a person may have to sign in to."""
 
     async def sign_in_methods(self) -> SignInMethodsResult:
         """Return the ways to sign in, and whether someone is. The agent may have to be started and asked."""
         ...
 
-    async def way_in(self, method_id: str | None) -> WayIn:
+    async def sign_in_way(self, method_id: str | None) -> SignInWay:
         """Return one of the ways to sign in, or the best.
 
         Raises:
@@ -149,7 +149,7 @@ class Guarded(Protocol):
 
 
 @runtime_checkable
-class Attentive(Protocol):
+class ActionListener(Protocol):
     """The agent of a session that wants to hear of clients' actions."""
 
     def happened(self, action: StateAction) -> None:

@@ -152,7 +152,7 @@ class Host:
         user_home = user_home or Path.home()
         self.redactor = redactor or Redactor()
         self.journal = Journal(store, frame)
-        self.journal.subscriptions.changed = self.left
+        self.journal.subscriptions.changed = self.followers_changed
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
         self.root = RootChannel(
             self.journal,
@@ -185,7 +185,7 @@ class Host:
             partial(Session, self),
             budget=self.settings.idle_memory_bytes,
             is_watched=self._is_watched,
-            released=self.left,
+            released=self.followers_changed,
             run=self.run,
         )
         self.agent_list = AgentList(self.harnesses, self.root, self.sessions, self.terminals, self.redactor)
@@ -244,7 +244,7 @@ class Host:
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def left(self, uri: str, abandoned: bool = True) -> None:
+    def followers_changed(self, uri: str, abandoned: bool = True) -> None:
         """React to a channel whose followers, or others who want it in memory, may have come or gone."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()

@@ -55,11 +55,7 @@ class Participant(Record):
 
 
 class Identities:
-    """All present and former participants. They are few, so all of them are in memory.
-
-    Args:
-        ledger: The ledger that records them.
-    """
+    """All present and former participants. They are few, so all of them are in memory."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

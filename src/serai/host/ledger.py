@@ -126,7 +126,7 @@ class Ledger:
                     self.settled(delivery)
             self.heard(number, event)
 
-        self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, told=tell)
+        self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, committed=tell)
 
     # -- deliveries ----------------------------------------------------------------------------------------
 
@@ -194,9 +194,9 @@ class Ledger:
     def put(self, record: DeliveryRecord) -> None:
         """Record a changed delivery, without an event."""
         writes = self._write(record)
-        self._journal.record(RELAY, b"", writes=writes, told=lambda _: self.settled(record), kept=False)
+        self._journal.record(RELAY, b"", writes=writes, committed=lambda _: self.settled(record), kept=False)
 
-    def quietly(self, write: RelayWrite) -> None:
+    def write_table(self, write: RelayWrite) -> None:
         """Write to a table without an event."""
         self._journal.record(RELAY, b"", writes=[write], kept=False)
 
@@ -236,7 +236,7 @@ class Ledger:
         )
         return changed
 
-    def handing(self, record: DeliveryRecord, **evidence: Any) -> DeliveryRecord:
+    def hand_over(self, record: DeliveryRecord, **evidence: Any) -> DeliveryRecord:
         """Record that a message is about to leave for its agent, and the evidence to look for."""
         changed = replace(
             record,

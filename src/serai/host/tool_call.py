@@ -236,7 +236,7 @@ class ToolCall:
         return action.result
 
 
-def untold(who: str = "agent") -> t.ToolCallError:
+def unknown_outcome(who: str = "agent") -> t.ToolCallError:
     """Make the error of a call whose end was not reported."""
     return t.ToolCallError(message=f"the {who} did not tell how this ended", code=OUTCOME_UNKNOWN)
 
@@ -254,9 +254,12 @@ def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterat
     for call in list(turn.calls()):
         match call:
             case t.ToolCallRunningState():
-                shown, error = call.content, untold("agent" if call.tool_client_id is None else "client")
+                shown, error = (
+                    call.content,
+                    unknown_outcome("agent" if call.tool_client_id is None else "client"),
+                )
             case t.ToolCallPendingConfirmationState() if call.tool_call_id in begun:
-                shown, error = begun[call.tool_call_id].shown or None, untold()
+                shown, error = begun[call.tool_call_id].shown or None, unknown_outcome()
             case t.ToolCallPendingResultConfirmationState():
                 yield a.SessionToolCallResultConfirmedAction(
                     turn_id=turn.id, tool_call_id=call.tool_call_id, approved=False

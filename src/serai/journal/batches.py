@@ -110,7 +110,7 @@ class JournalRecord:
     json: bytes
     writes: Writes
     """Changes of the relay's tables that are written with it."""
-    told: Callable[[int], None]
+    committed: Callable[[int], None]
     """Called with its number once it is committed."""
     kept: bool
     """True when it goes into the database itself."""

@@ -188,7 +188,7 @@ class Journal:
         record: bytes,
         *,
         writes: Writes = (),
-        told: Callable[[int], None] = lambda _number: None,
+        committed: Callable[[int], None] = lambda _number: None,
         kept: bool = True,
     ) -> None:
         """Record something that is no action: it has its place in the order, and is not published.
@@ -197,11 +197,11 @@ class Journal:
             channel: The channel of the record.
             record: JSON.
             writes: Changes of the relay's tables that are committed with it.
-            told: Called with its number once it is committed. Its exceptions are logged.
+            committed: Called with its number once it is committed. Its exceptions are logged.
             kept: Whether the record itself is written, or only its `writes`.
         """
         self._count(len(record))
-        self._waiting.append(JournalRecord(channel, record, writes, told, kept))
+        self._waiting.append(JournalRecord(channel, record, writes, committed, kept))
         if not self._urgent:
             self._hurry()
 

@@ -65,7 +65,7 @@ class Publisher:
                 continue
             seq += 1
             if type(entry) is JournalRecord:
-                _do(entry.told, seq)
+                _do(entry.committed, seq)
             elif type(entry) is Item:
                 if entry.only_to is None:
                     if self.subscriptions.is_followed(entry.channel):

@@ -27,11 +27,7 @@ _USUAL = Tuning()
 
 
 class MemoryStore(Store):
-    """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
-
-    Args:
-        tuning: Its configuration.
-    """
+    """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits."""
 
     def __init__(self, tuning: Tuning = _USUAL) -> None:
         self.failure: SeraiError | None = None

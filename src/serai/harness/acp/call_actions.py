@@ -15,7 +15,7 @@ from serai.acp.tool_calls import OVER, CallChange, CallStage, ToolCalls, ToolUse
 from serai.acp.updates import ToolCall as AcpToolCall, ToolCallUpdate
 from serai.ahp import types as t
 from serai.harness.acp.content import contents_of, edit_of
-from serai.host.tool_call import ToolCall, untold
+from serai.host.tool_call import ToolCall, unknown_outcome
 from serai.host.turn import Turn
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TurnCalls:
         """The turn is over. Of what ran it is said that its end is not known; AHP skips the rest."""
         running = self._fold.end()
         for use in running if self._turn.is_running else ():
-            await self._close(use, untold())
+            await self._close(use, unknown_outcome())
         for call in self._shown.values():
             call.rest()
 
@@ -169,7 +169,7 @@ class TurnCalls:
         """Nobody need say any more whether a call may run. One that runs all the same was not skipped."""
         if self._fold.answer(key, approved=None).runs and self._turn.is_running:
             for use in self._fold.end(key):
-                await self._close(use, untold())  # this ends the question, too
+                await self._close(use, unknown_outcome())  # this ends the question, too
 
     def _show(self, key: str) -> None:
         """Show what a running call has so far, now or when it may be shown again."""

@@ -64,7 +64,7 @@ class AcpHarness:
             found, host.processes, mask=host.redactor.redact, memory=memory, method=sign_in_method
         )
         """Whether a person has to sign in, and how."""
-        self.sign_in_methods, self.way_in = self.login.methods, self.login.way
+        self.sign_in_methods, self.sign_in_way = self.login.methods, self.login.way
         self.timeouts: dict[str, Any] = {}
         """How long it is waited for, where that is not as usual: those of `Agent.start`."""
         self._host = host

@@ -73,10 +73,10 @@ class ExaminingHarness:
     """It reads its input from the journal: what is committed there has got to it."""
 
     async def learn(self) -> None:
-        """See `Particular`: all is known."""
+        """See `LimitedHarness`: all is known."""
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
+        """See `LimitedHarness`: `examine` has looked at all of it."""
         del name, value
         return None
 
@@ -153,7 +153,7 @@ class ModelHarness(ExaminingHarness):
     # -- a new session -------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Transcribing`: the agent, the model, what is narrowed, and that no variable is a secret."""
+        """See `TranscriptHarness`: the agent, the model, what is narrowed, and that no variable is secret."""
         if params.fork is not None:
             return
         uri = params.agent.uri if params.agent else None
@@ -267,7 +267,7 @@ class ModelHarness(ExaminingHarness):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: the person's message, and which deliveries the turn answers."""
+        """See `TranscriptHarness`: the person's message, and which deliveries the turn answers."""
         turn_id = action.turn_id
         content, blobs = user_content(action.user_message, session)
         role = SessionMessageRole.USER
@@ -314,7 +314,7 @@ class ModelHarness(ExaminingHarness):
     # -- what clients may not do ---------------------------------------------------------------------------
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: a session has one agent for life, and models that there are."""
+        """See `LimitedHarness`: a session has one agent for life, and models that there are."""
         del session
         match action:
             case a.SessionAgentChangedAction():

@@ -93,7 +93,7 @@ class WorkflowHarness(ExaminingHarness):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Transcribing`: the file, its agents and models, and that each reference has a value."""
+        """See `TranscriptHarness`: the file, its agents and models, and that each reference has a value."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
                 raise InvalidParams(
@@ -162,12 +162,12 @@ class WorkflowHarness(ExaminingHarness):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: which deliveries the run answers."""
+        """See `TranscriptHarness`: which deliveries the run answers."""
         del action, now
         return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: the workflow says which agents and models there are."""
+        """See `LimitedHarness`: the workflow says which agents and models there are."""
         del session
         if isinstance(action, a.SessionAgentChangedAction | a.SessionModelChangedAction):
             return rejected("capability_unsupported", "a run has the agents and models of its workflow")

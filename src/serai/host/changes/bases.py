@@ -34,7 +34,7 @@ STOPPING = 2.0
 """Time in seconds for a cancelled agent to stop, and for running work to end when the host does."""
 
 
-def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
+def error_for_followers(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     """Return an error for the followers of a changeset."""
     code = error.code if isinstance(error, SeraiError) else FileUnreadable.code
     if isinstance(error, ProtocolError) and error.number == AhpErrorCode.NOT_FOUND:
@@ -154,9 +154,9 @@ class Bases:
                 self.turn_ended(turn_id)
         except TimeoutError:
             problem = f"it took more than {_PATIENCE:g} s to record what there was before this turn"
-            self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
+            self.missed[turn_id] = error_for_followers(GitTimedOut(problem), self._host.redactor)
         except FAILURES as error:
-            self.missed[turn_id] = told_of(error, self._host.redactor)
+            self.missed[turn_id] = error_for_followers(error, self._host.redactor)
         finally:
             self._may_begin = False
 
@@ -219,7 +219,7 @@ class Bases:
         self._session.changes.look_again()
 
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
-        told = told_of(error, self._host.redactor)
+        told = error_for_followers(error, self._host.redactor)
         _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
 
     def knows(self, turn_id: str) -> bool:

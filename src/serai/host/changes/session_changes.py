@@ -17,9 +17,8 @@ from serai.changes.folder import FolderChanges, Place, place_of
 from serai.changes.operations import operations_for
 from serai.changes.view import SESSION, UNCOMMITTED, Counts, Which, show, summaries, uri_of
 from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
-from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
-from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
-from serai.host.changes.changesets import changes_folder, id_of_session
+from serai.host.changes.bases import FAILURES, STOPPING, Bases, error_for_followers
+from serai.host.changes.changesets import MOST_FILES, ChangesetChannel, changes_folder, id_of_session
 from serai.host.changes.folder_watch import ChangesWatch
 
 if TYPE_CHECKING:
@@ -206,10 +205,10 @@ class SessionChanges:
         try:
             found = await changes.compute_all(wanted)
         except FAILURES as error:
-            return dict.fromkeys(wanted, told_of(error, self._host.redactor))
+            return dict.fromkeys(wanted, error_for_followers(error, self._host.redactor))
         return {
             which: self.bases.missed.get(which.turn_id or "")
-            or (one if isinstance(one, Changes) else told_of(one, self._host.redactor))
+            or (one if isinstance(one, Changes) else error_for_followers(one, self._host.redactor))
             for which, one in found.items()
         }
 
@@ -231,7 +230,7 @@ class SessionChanges:
 
     def _show_problem(self, error: SeraiError | OSError) -> None:
         """Show an error of the folder, or of git. A session that never had a folder shows none."""
-        problem = told_of(error, self._host.redactor)
+        problem = error_for_followers(error, self._host.redactor)
         if self._session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
             self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=self._has_git())
         for channel in self._channels.values():
@@ -247,7 +246,7 @@ class SessionChanges:
 
     # -- operations ----------------------------------------------------------------------------------------
 
-    async def in_hand(self) -> FolderChanges:
+    async def current_for_writing(self) -> FolderChanges:
         """Return the changes for an operation that writes.
 
         Raises:

@@ -58,15 +58,7 @@ class SessionCore(ABC):
 
     `Session` extends it. The parts of a session know this class alone: what needs the host is abstract here.
 
-    Args:
-        journal: The journal that keeps the session.
-        kept: The session's state.
-        redactor: The redactor of what agents do.
-        telemetry: The session's telemetry.
-        settings: The host's settings.
-        now: The clock, in milliseconds since 1970.
-        new_id: Makes ids that nobody else has.
-        changed: Called after each action, since the summary may have changed.
+    `changed` is called after each action, since the summary may have changed.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import HostedHarness, Particular, Transcribing
+from serai.host.agents import HostedHarness, LimitedHarness, TranscriptHarness
 from serai.host.surroundings.files import directory_of, problem_with_folder, project_of
 from serai.journal.sessions import KeptSession
 
@@ -53,7 +53,7 @@ async def first_state(
         raise InvalidParams(
             f"runs of workflows, and they alone, have URIs that begin with {RUN}:/", field="params.channel"
         )
-    if isinstance(harness, Transcribing):
+    if isinstance(harness, TranscriptHarness):
         await harness.examine(given, directory)
     project = await asyncio.to_thread(project_of, directory)
     inherited = source.config.values if source and source.config else {}
@@ -125,4 +125,4 @@ def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
         return "there is no such setting"
     if problem := problem_with_value(known, value):
         return problem
-    return harness.problem_with(name, value) if isinstance(harness, Particular) else None
+    return harness.problem_with(name, value) if isinstance(harness, LimitedHarness) else None

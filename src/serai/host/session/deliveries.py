@@ -74,7 +74,7 @@ class Postman(Protocol):
 
 def relay_message(
     message_id: str,
-    said: t.UserMessage,
+    message: t.UserMessage,
     *,
     sender: str,
     agent: str,
@@ -84,12 +84,12 @@ def relay_message(
 ) -> c.RelayMessage:
     """Make the contract's message of an AHP message, which is carried inside."""
     metadata: dict[str, Any] = {"session": session}
-    if more := {name: value for name, value in wire.to_json(said).items() if name != "text"}:
+    if more := {name: value for name, value in wire.to_json(message).items() if name != "text"}:
         metadata[_CARRIED] = more
     return c.RelayMessage(
         id=message_id,
         kind=c.MessageKind.DM,
-        text=said.text,
+        text=message.text,
         sender=c.SenderReference(id=sender, name=sender),
         target=c.AgentTarget(agent_name=agent),
         mode=mode,
@@ -100,10 +100,10 @@ def relay_message(
 
 def user_message(message: c.RelayMessage) -> t.UserMessage:
     """Return the AHP message that a message carries, with its attachments in AHP's form."""
-    said = wire.convert({**message.metadata.get(_CARRIED, {}), "text": message.text}, t.UserMessage)
+    ours = wire.convert({**message.metadata.get(_CARRIED, {}), "text": message.text}, t.UserMessage)
     if not message.attachments:
-        return said
-    return replace(said, attachments=[*(said.attachments or ()), *map(_attachment, message.attachments)])
+        return ours
+    return replace(ours, attachments=[*(ours.attachments or ()), *map(_attachment, message.attachments)])
 
 
 def _attachment(attachment: c.Attachment) -> t.MessageAttachment:

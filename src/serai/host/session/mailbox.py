@@ -46,13 +46,7 @@ class Waiting(NamedTuple):
 
 
 class Mailbox:
-    """The deliveries of one session: those that enter, and those that wait behind its pending messages.
-
-    Args:
-        core: The session.
-        ledger: The ledger of deliveries.
-        participant: The session's agent.
-    """
+    """The deliveries of one session: those that enter, and those that wait behind its pending messages."""
 
     def __init__(self, core: SessionCore, ledger: Ledger, participant: Participant) -> None:
         self._core = core
@@ -68,7 +62,7 @@ class Mailbox:
     # -- deliveries ----------------------------------------------------------------------------------------
 
     def enter(
-        self, said: UserMessage, sender: str, mode: DeliveryMode, metadata: dict[str, Any] | None = None
+        self, message: UserMessage, sender: str, mode: DeliveryMode, metadata: dict[str, Any] | None = None
     ) -> Delivery:
         """Record a new delivery. It is committed with whatever else happens now.
 
@@ -87,15 +81,19 @@ class Mailbox:
         )
         core.telemetry.entered(delivery_id, mode, record.reason)
         self.ledger.create(record, self._participant.number, of_message=False)
-        return self._delivery(record, said)
+        return self._delivery(record, message)
 
-    def _delivery(self, record: DeliveryRecord, said: UserMessage) -> Delivery:
-        core, sender = self._core, str(record.metadata.get("sender", "client"))
-        agent = core.live.head.summary.provider
-        message = relay_message(
-            record.id, said, sender=sender, agent=agent, session=core.uri, mode=record.mode, now=core.now()
+    def _delivery(self, record: DeliveryRecord, message: UserMessage) -> Delivery:
+        carried = relay_message(
+            record.id,
+            message,
+            sender=str(record.metadata.get("sender", "client")),
+            agent=self._core.live.head.summary.provider,
+            session=self._core.uri,
+            mode=record.mode,
+            now=self._core.now(),
         )
-        return Delivery(record, message)
+        return Delivery(record, carried)
 
     def receipt(
         self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False
@@ -160,7 +158,7 @@ class Mailbox:
         """Take a delivery out; the caller is responsible for its next receipt."""
         return self._held.pop(waiting, None)
 
-    def take_said(self, message_id: str, said: UserMessage) -> Delivery | None:
+    def take_same(self, message_id: str, message: UserMessage) -> Delivery | None:
         """Take the delivery of the message that waited under an id, if it says just this.
 
         Other messages under that id leave the state with it, and are not delivered.
@@ -169,7 +167,7 @@ class Mailbox:
         for kind in _MODES:  # the queued one first
             waiting = Waiting(kind, message_id)
             held = self._held.get(waiting)
-            if found is None and held is not None and user_message(held.message) == said:
+            if found is None and held is not None and user_message(held.message) == message:
                 found = self.take(waiting)
             else:
                 self.drop(waiting, "replaced")

@@ -23,7 +23,7 @@ from serai.ahp.types import (
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
 from serai.customizations.containers import Definition
 from serai.errors import CapabilityUnsupported, SeraiError, SessionFailed, SessionGone
-from serai.host.agents import Attentive, Particular, Transcribing
+from serai.host.agents import ActionListener, LimitedHarness, TranscriptHarness
 from serai.host.changes.session_changes import SessionChanges
 from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import Seat
@@ -41,7 +41,7 @@ from serai.host.session.deliveries import Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
-from serai.host.surroundings.files import Shown
+from serai.host.surroundings.files import AttachedResources
 from serai.host.telemetry import SessionTelemetry
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
@@ -81,7 +81,7 @@ class Session(SessionCore):
         self.client_tools = ClientTools(self, host.clients)
         harness = host.harnesses.get(summary.provider)
         # Asked once: Python takes long to say whether something fits a protocol.
-        self._transcribing = harness if isinstance(harness, Transcribing) else None
+        self._transcribing = harness if isinstance(harness, TranscriptHarness) else None
         self.turns = Turns(
             self,
             self.mailbox,
@@ -95,7 +95,7 @@ class Session(SessionCore):
             self.serve(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(self, self.turns, host.files, host.processes)
-        self.shown = Shown()
+        self.attached = AttachedResources()
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
         self._begun = asyncio.Event()
@@ -177,7 +177,7 @@ class Session(SessionCore):
         """Refuse an action that the agent cannot do, or for which too much waits; else return `None`."""
         head = self.live.head
         harness = self.host.harnesses.get(head.summary.provider)
-        if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
+        if isinstance(harness, LimitedHarness) and (problem := harness.refusal(self.uri, action)):
             return problem
         if isinstance(action, a.SessionPendingMessageSetAction):
             limit = self.host.settings.mailbox_size
@@ -185,7 +185,7 @@ class Session(SessionCore):
         return unknown_option(self.live, action)
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        self.shown.note(action, origin.client_id)
+        self.attached.note(action, origin.client_id)
         match action:
             case a.SessionTurnStartedAction():
                 self.turns.start(action, origin)
@@ -228,7 +228,7 @@ class Session(SessionCore):
 
         def effect() -> None:
             self.questions.tell(action, answers or {})
-            if isinstance(self._agent, Attentive):
+            if isinstance(self._agent, ActionListener):
                 self._agent.happened(action)
 
         self.then(effect)

@@ -46,7 +46,7 @@ from serai.host.surroundings.terminals import Terminals
 from serai.host.tool_call import ends_of_calls
 from serai.host.turn import Turn
 
-__all__ = ["HELD", "MOST_OF_ANSWER", "TakesUpTurns", "Turns"]
+__all__ = ["HELD", "MOST_OF_ANSWER", "TurnContinuer", "Turns"]
 
 _log = logging.getLogger(__name__)
 
@@ -58,10 +58,10 @@ _DEFERRED = "serai.deferred"
 
 
 @runtime_checkable
-class TakesUpTurns(Protocol):
+class TurnContinuer(Protocol):
     """The agent of a session that continues a turn that the end of the host has interrupted.
 
-    Its harness is `Transcribing`.
+    Its harness is `TranscriptHarness`.
     """
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
@@ -70,17 +70,7 @@ class TakesUpTurns(Protocol):
 
 
 class Turns:
-    """The turns of a session, from a message to the end of its turn. At most one turn runs at a time.
-
-    Args:
-        core: The session.
-        mailbox: Its deliveries.
-        questions: Its open questions.
-        bases: The recorder of the folder before and after each turn.
-        terminals: The host's terminals.
-        is_in_process: True when the agent runs in the host.
-        takes_up: True when the agent continues a turn that the end of the host has interrupted.
-    """
+    """The turns of a session, from a message to the end of its turn. At most one turn runs at a time."""
 
     def __init__(
         self,
@@ -136,7 +126,7 @@ class Turns:
         Messages that the relay holds for a person's next message enter with it.
         """
         message, waited = action.user_message, action.queued_message_id
-        delivery = self.mailbox.take_said(waited, message) if waited is not None else None
+        delivery = self.mailbox.take_same(waited, message) if waited is not None else None
         if delivery is None:
             sender = origin.client_id if origin else sender
             delivery = self.mailbox.enter(message, sender, DeliveryMode.IMMEDIATE)
@@ -203,7 +193,7 @@ class Turns:
                 evidence = {"turnId": action.turn_id, **(extra or {})}
                 turn.entered.append(self.mailbox.delivered(record, "journal", **evidence))
             else:
-                turn.handed[record.id] = self.mailbox.ledger.handing(
+                turn.handed[record.id] = self.mailbox.ledger.hand_over(
                     record, turnId=action.turn_id, **(extra or {})
                 )
                 self._handing.add(turn)
@@ -234,7 +224,7 @@ class Turns:
     async def _hand_back(self, turn: Turn) -> None:
         try:
             agent = await self._core.agent()
-            began = await agent.take_up(turn) if isinstance(agent, TakesUpTurns) else ()
+            began = await agent.take_up(turn) if isinstance(agent, TurnContinuer) else ()
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("did not take up its turn", error)
             self._end(turn, error_info("interrupted", f"the host was stopped in this turn: {error}"))

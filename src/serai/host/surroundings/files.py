@@ -214,7 +214,7 @@ class Files:
 
     # -- what clients publish ------------------------------------------------------------------------------
 
-    async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
+    async def ask_clients(self, method: str, params: wire.Value, asker: str) -> Any:
         """Let a client serve a request for a resource of its own, such as `virtual://...`.
 
         The active clients of sessions that have shown all that the command names are asked, one after the
@@ -227,7 +227,7 @@ class Files:
         owners: dict[str, None] = {}
         for session in reversed(self._host.sessions.in_memory()):
             client = session.live.head.active_client
-            if client is not None and gives(client, session.shown, params):
+            if client is not None and is_owned_by_client(client, session.attached, params):
                 owners[client.client_id] = None
         for client_id in owners:
             if client_id == asker:
@@ -358,7 +358,7 @@ def named_in(params: Any) -> list[str]:
     return [params.uri]
 
 
-class Shown:
+class AttachedResources:
     """The resources that clients have attached to their own messages of a session.
 
     A client answers the host as it would answer nobody else, so it is asked only for what it has shown: what
@@ -379,12 +379,12 @@ class Shown:
             )
 
 
-def gives(client: SessionActiveClient, shown: Shown, params: Any) -> bool:
+def is_owned_by_client(client: SessionActiveClient, attached: AttachedResources, params: Any) -> bool:
     """Tell whether all that a command names belongs to a session's active client."""
     reads = isinstance(params, _READS)
     return all(
         _NEVER.match(uri) is None
-        and (_is_of_plugin(client, uri) or (reads and uri in shown.by_client[client.client_id]))
+        and (_is_of_plugin(client, uri) or (reads and uri in attached.by_client[client.client_id]))
         for uri in named_in(params)
     )
 

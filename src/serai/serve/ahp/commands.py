@@ -22,7 +22,7 @@ from serai.ahp.extensions import (
     SignInParams,
 )
 from serai.errors import InvalidParams
-from serai.host.agents import Particular
+from serai.host.agents import LimitedHarness
 from serai.host.host import Host
 from serai.host.session.creation import resolved_config
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in, problem_with_folder
@@ -116,7 +116,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     await _check_folders(params)
     provider = params.provider or await host.provider_for(params.working_directory)
     harness = await host.agent_list.find(provider)
-    if isinstance(harness, Particular):
+    if isinstance(harness, LimitedHarness):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
     result = c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
@@ -128,7 +128,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
     await _check_folders(params)
-    harness = host.agent_list.get(params.provider or await host.provider_for(params.working_directory))
+    harness = await host.agent_list.find(params.provider or await host.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
         raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")

@@ -96,7 +96,7 @@ def _is_file(uri: str) -> bool:
 
 async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
     """A resource of another scheme is one that a client publishes."""
-    return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
+    return await peer.host.files.ask_clients(request.method, request.params, peer.client_id)
 
 
 write = _serving("resourceWrite", files.write)

@@ -92,7 +92,7 @@ def connect(path: Path, key: bytes, *, salt: bytes = b"", vfs: str | None = None
     return _unlock(os.fspath(path), apsw.SQLITE_OPEN_READWRITE, key + salt, vfs)
 
 
-def look_at(path: Path, key: bytes) -> Database:
+def open_read_only(path: Path, key: bytes) -> Database:
     """Open an existing file to read all committed rows, without changing a byte in its folder.
 
     Nobody else may write meanwhile: the caller holds the lock.

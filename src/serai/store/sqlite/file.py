@@ -16,7 +16,7 @@ from serai.store.sqlite.connection import (
     Database,
     beside,
     connect,
-    look_at,
+    open_read_only,
     raw_key,
     salt_of,
     sync,
@@ -66,7 +66,7 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     check_header(path)
     raw = raw_key(key, salt_of(path))
     try:
-        connection = look_at(path, raw)
+        connection = open_read_only(path, raw)
         try:
             check_schema(connection, path, newest=newest)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()

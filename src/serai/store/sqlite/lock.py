@@ -90,7 +90,7 @@ class FileLock:
             self._descriptor = None
 
 
-def say_where(database: Path, address: str) -> None:
+def write_address(database: Path, address: str) -> None:
     """Write the holder's address into the lock file: for the holder itself."""
     path = database.with_name(f"{database.name}.lock")
     try:

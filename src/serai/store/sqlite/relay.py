@@ -80,23 +80,23 @@ def erase(db: Database, session: str) -> None:
     db.execute(SQL["set_indexed"], (0, 0))
 
 
-class _Said(msgspec.Struct):
+class _MessageText(msgspec.Struct):
     text: str = ""
 
 
 class _TurnWords(msgspec.Struct, rename="camel"):
     """The words of a completed turn: the question and the text of the answer."""
 
-    user_message: _Said
-    response_parts: list[_Part] = []
+    user_message: _MessageText
+    response_parts: list[_TurnPart] = []
 
 
-class _Part(msgspec.Struct):
+class _TurnPart(msgspec.Struct):
     kind: str = ""
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
-_read_message = msgspec.json.Decoder(_Said).decode
+_read_message = msgspec.json.Decoder(_MessageText).decode
 _read_turn = msgspec.json.Decoder(_TurnWords).decode
 
 
