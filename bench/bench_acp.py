@@ -136,7 +136,7 @@ async def _host(agents: int, updates: int) -> float:
         store = SqliteStore(Path(directory) / "history.db", os.urandom(32))
         host = Host(store, [], text_frame, home=Path(directory))
         await host.open()
-        host.add([AcpHarness(found, host)])
+        host.agent_list.add([AcpHarness(found, host)])
         try:
             sessions = [await _session(host, f"s{number}", directory) for number in range(agents)]
             followers = [_Follower() for _ in sessions]

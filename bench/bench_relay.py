@@ -49,7 +49,6 @@ from serai.serve.frames import text_frame
 from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer
 from serai.store.contract import Batch
-from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, connect
 from serai.store.sqlite.file import PAGE_SIZE
 from serai.store.sqlite.migrations import MIGRATIONS
@@ -194,7 +193,7 @@ def write_bare(database: Database, batches: list[Batch], first: int) -> int:
         database.executemany(SQL["insert_rows"], rows)
         for statement, group in groupby(batch.relay, key=lambda write: write[1].statement):
             values = [(first + item, *write.values) for item, write in group]
-            database.executemany(relay.SQL[statement], values)
+            database.executemany(SQL[statement], values)
         database.execute("COMMIT")
         first += len(batch.items)
     return first
@@ -434,13 +433,13 @@ def _fill(path: Path) -> None:
                     "VALUES (?, ?, ?, ?, 0, 'delivered', '', 0, ?)",
                     deliveries,
                 )
-                database.executemany(relay.SQL["add_words"], words)
+                database.executemany(SQL["add_words"], words)
             messages.clear()
             deliveries.clear()
             words.clear()
     with database:
         database.execute(SQL["close_state"], (first + 2 * STORED,))
-        database.execute(relay.SQL["set_indexed"], (first + 2 * STORED, 0))
+        database.execute(SQL["set_indexed"], (first + 2 * STORED, 0))
     database.wal_checkpoint()
     database.close()
 

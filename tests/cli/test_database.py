@@ -56,7 +56,7 @@ async def test_a_database_that_became_empty_is_refused_and_can_be_restored(
     old.database.with_name("history.db.lock").unlink()
     async with running("serve", "--port", "0", home=old.home) as host:
         assert await host.ended() == 1
-    assert f"{old.database} is empty: what was in it is lost" in host.printed
+    assert f"{old.database} is no database of Serai's, or its beginning is lost" in host.printed
     assert "'serai restore'" in host.printed
     assert old.database.stat().st_size == 0
     assert (await run("restore", str(tmp_path / "copy.db"), home=old.home)).code == 0

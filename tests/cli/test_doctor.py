@@ -19,7 +19,7 @@ from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
-from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.lock import write_address
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
@@ -53,7 +53,7 @@ async def test_a_host_that_cannot_write_is_not_called_well(tmp_path: Path) -> No
     token.write_text(TOKEN)
     token.chmod(0o600)
     async with house_on(disk, database) as house, connecting(house.url) as client:
-        say_where(database, f"127.0.0.1:{house.port}")
+        write_address(database, f"127.0.0.1:{house.port}")
         await client.initialize()
         session = await ready_session(client)
         with disk.failing("write", "-wal", apsw.SQLITE_FULL):

@@ -18,7 +18,7 @@ from serai.host.turn import Turn
 from serai.relay.tokens import digest
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.port import serve_port
-from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.lock import write_address
 from serai.store.sqlite.store import SqliteStore
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -115,7 +115,7 @@ class TestAddress:
         store = SqliteStore(tmp_path / "history.db", b"k" * 32)
         await store.open()
         try:
-            say_where(tmp_path / "history.db", "127.0.0.1:7791")
+            write_address(tmp_path / "history.db", "127.0.0.1:7791")
             assert find_address(None, None, {"SERAI_HOME": str(tmp_path)}).url == "ws://127.0.0.1:7791/"
         finally:
             await store.close()

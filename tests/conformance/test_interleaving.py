@@ -366,7 +366,7 @@ class Interleaving(RuleBasedStateMachine):
             await asyncio.sleep(0.002)  # summaries are gathered for so long
             unread = any(guest.wire is not None and guest.wire.link.inbox for guest in self.guests.values())
             in_memory = self.host.sessions.in_memory()
-            busy = any(session.core.tasks and not _waits(session) for session in in_memory)
+            busy = any(session.tasks and not _waits(session) for session in in_memory)
             for guest in self.guests.values():
                 guest.read(10_000)
             quiet = 0 if unread or busy else quiet + 1

@@ -165,41 +165,6 @@ async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None
         assert numbers == sorted(numbers)
 
 
-TITLE = {"type": "session/titleChanged", "title": "flood"}
-
-
-@pytest.mark.parametrize(
-    ("bound", "most", "action"),
-    [
-        ("_MOST_ASIDE", 20, TITLE),
-        ("_MOST_ASIDE", 20, {**TITLE, "title": 5}),  # nobody can read that
-        ("_MOST_BYTES_ASIDE", 20_000, {**TITLE, "title": "x" * 1000}),
-    ],
-)
-async def test_who_floods_a_full_disk_that_has_no_numbers_left_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, bound: str, most: int, action: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(f"serai.journal.standstill.{bound}", most)
-    store = MemoryStore()
-    async with (
-        housing(lambda: store) as house,
-        connecting(house.url) as client,
-        connecting(house.url, "other") as other,
-    ):
-        await client.initialize(ROOT)
-        session = await ready_session(client)
-        await other.initialize(session)
-        store.failure = StorageUnavailable("the disk is full")
-        await client.dispatch(session, "titleChanged", title="waits")
-        await unavailable(house)
-        for number in range(21):
-            await client.notify("dispatchAction", channel=session, clientSeq=number, action=action)
-        assert await client.closed() == 1013
-        assert await other.request("ping") is None
-        store.failure = None
-        await other.hear("titleChanged", title="waits")
-
-
 async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:

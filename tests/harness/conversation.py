@@ -100,7 +100,7 @@ class Conversation:
     async def quiet(self) -> None:
         """Wait until nothing runs in the session."""
         async with asyncio.timeout(_PATIENCE):
-            while tasks := self.session.core.tasks:
+            while tasks := self.session.tasks:
                 await asyncio.wait(tasks)
 
     @property

@@ -21,7 +21,7 @@ from serai.ahp.types import (
 from serai.harness.callback import CallbackHarness
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
-from serai.host.messages import user_message
+from serai.host.session.deliveries import user_message
 from serai.host.session.mailbox import Waiting
 from serai.host.session.session import Session
 from serai.host.turn import Turn

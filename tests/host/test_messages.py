@@ -22,7 +22,7 @@ from serai.contract import (
     SenderReference,
     TextAttachment,
 )
-from serai.host.messages import relay_message, user_message
+from serai.host.session.deliveries import relay_message, user_message
 
 
 def test_what_ahp_has_comes_back_as_it_was() -> None:

@@ -11,11 +11,10 @@ import pytest
 from harness.conversation import Conversation, frame
 from hosts import WITHIN, deliveries, outcome
 from serai.ahp import actions as a
-from serai.ahp.types import ModelSelection, SessionInputRequest, UserMessage
+from serai.ahp.types import SessionInputRequest, UserMessage
 from serai.errors import AuthRequired, CapabilityNotSupportedError
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
-from serai.host.session import turns
 from serai.host.turn import Turn
 from serai.store.memory import MemoryStore
 
@@ -92,21 +91,6 @@ async def test_a_truncation_that_cuts_nothing_is_refused_and_the_turn_goes_on(ta
     await talk.host.journal.committed()
     await talk.answer(None)
     assert (await talk.end()).state == "complete"
-
-
-async def test_so_much_may_wait_for_the_end_of_a_turn(
-    talk: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(turns, "_MOST_DEFERRED", 2)
-    talk.start("work")
-    await talk.heard("session/delta")
-    for model in ("a", "b", "c"):
-        talk.dispatch(a.SessionModelChangedAction(model=ModelSelection(id=model)))
-    await talk.until(lambda: talk.rejections)
-    assert talk.rejections == ["too_many_waiting: choose again when the turn has ended"]
-    talk.cancel()
-    await settled(talk)
-    assert talk.state.summary.model == ModelSelection(id="b")
 
 
 @pytest.mark.parametrize("is_running", [False, True])

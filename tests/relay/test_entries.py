@@ -84,7 +84,7 @@ async def test_what_the_agent_accepted_and_never_answered_has_failed_when_its_tu
             await accepted(house, session)
         session.turns.interrupt_for_message()
         agent.goes_on.set()
-        await house.until(lambda: not session.core.tasks)
+        await house.until(lambda: not session.tasks)
         [record] = await deliveries(house.host, session.uri)
         assert outcome(record) == "cancelled"
 

@@ -46,7 +46,7 @@ def offer(house: OpenInn, *agents: ScriptedAgent, **more: Any) -> None:
         definition = AgentDefinition(id=agent.id, label=agent.id.title(), ways=(way,), **more)
         launch = Launch(argv=(agent.id,), name=agent.id)
         found = FoundAgent(definition, installed=True, way=way, launch=launch)
-        host.add([AcpHarness(found, host)])
+        host.agent_list.add([AcpHarness(found, host)])
 
 
 def servers(agent: ScriptedAgent) -> list[dict[str, Any]]:

@@ -269,7 +269,9 @@ async def test_a_reader_that_leaves_is_forgotten() -> None:
     async with memory_house() as house:
         await begin(house)
         is_gone = asyncio.Event()
-        house.host.journal.subscriptions.abandoned = lambda _uri: is_gone.set()
+        house.host.journal.subscriptions.changed = lambda _uri, abandoned: (
+            is_gone.set() if abandoned else None
+        )
         await until(house, of("started"))
         async with asyncio.timeout(WITHIN):
             await is_gone.wait()

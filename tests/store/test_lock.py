@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from serai.errors import DatabaseLocked
-from serai.store.sqlite.lock import FileLock, say_where
+from serai.store.sqlite.lock import FileLock, write_address
 
 
 def test_a_holder_is_told_with_where_it_is_once_it_has_said_so(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_holder_is_told_with_where_it_is_once_it_has_said_so(tmp_path: Path) -
         holder = other.holder()
         assert holder is not None
         assert (holder.pid, holder.address) == (os.getpid(), None)
-        say_where(database, "127.0.0.1:7791")
+        write_address(database, "127.0.0.1:7791")
         told = other.holder()
         assert told is not None
         assert (told.pid, told.since, told.address) == (holder.pid, holder.since, "127.0.0.1:7791")

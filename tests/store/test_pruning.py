@@ -108,11 +108,6 @@ class TestAge:
         await store.prune(1, whole=[ROOT])
         assert await numbers(store, ROOT) == []
 
-    @pytest.mark.parametrize("days", [0, -1])
-    async def test_less_than_a_day_is_refused(self, store: Store, days: int) -> None:
-        with pytest.raises(ValueError, match="at least one day"):
-            await store.prune(days)
-
 
 async def filled(store: Store, calendar: Calendar, count: int = 3_000) -> int:
     """Rows of twenty sessions, of the root channel and of records, among each other; returns the last."""

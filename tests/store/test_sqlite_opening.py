@@ -125,7 +125,7 @@ class TestDamage:
         path.with_name("history.db-wal").write_bytes(b"x" * 5000)
         await refused(path, DatabaseCorrupt)
         put(path, b"")
-        await refused(path, DatabaseCorrupt)
+        await refused(path, WrongKey)
 
     async def test_a_lost_table(self, path: Path) -> None:
         await self._fill(path)
@@ -152,8 +152,8 @@ class TestNewFile:
 
     async def test_an_empty_one_is_a_loss_and_is_left_alone(self, path: Path) -> None:
         put(path, b"")
-        error = await refused(path, DatabaseCorrupt)
-        assert "remove the file to start anew" in str(error.remedy)
+        error = await refused(path, WrongKey)
+        assert "move the file away to start anew" in str(error.remedy)
         await asyncio.to_thread(path.unlink)
         assert (await open_and_close(path, KEY)).first_new == 1
 

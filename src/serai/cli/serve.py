@@ -26,14 +26,14 @@ from serai.harness.callback import Answer, CallbackHarness
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import digest, new_code
 from serai.serve.frames import text_frame
 from serai.serve.run import run_host
-from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.lock import write_address
 from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
 from serai.web.assets import Page
@@ -107,7 +107,7 @@ async def _run(
     codes, allowed = (new_code(), new_code()), configuration.settings.allowed_hosts
 
     def started(port: int) -> None:
-        say_where(paths.database, f"{settings.host}:{port}")
+        write_address(paths.database, f"{settings.host}:{port}")
         addresses = [f"{nearest_url(name, port)}/" for name in names]
         _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
         if opens_page:
@@ -177,7 +177,7 @@ def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[H
 
 async def _keep_agents(host: Host, configuration: Configuration) -> None:
     """Offer the installed agents, and look for them again when the person's settings change."""
-    host.agent_list.look_again = lambda: host.look_for(_look_for_agents(host, configuration))
+    host.agent_list.look_again = lambda: host.agent_list.look_for(_look_for_agents(host, configuration))
     before = None
     while True:
         try:

@@ -21,7 +21,7 @@ from serai.ahp import wire
 from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo, ToolDefinition
 from serai.contract.events import OBSERVED_BY_HOST
 from serai.host.agents import HostContext
-from serai.host.messages import user_message
+from serai.host.session.deliveries import user_message
 from serai.host.turn import Turn
 
 Answer = Callable[[Turn], Coroutine[Any, Any, None]]

@@ -1,1 +1,1 @@
-"""Sessions and turns: what happens between the people on one side and the agents on the other."""
+"""Sessions and their turns, between the people on one side and the agents on the other."""

@@ -1,4 +1,4 @@
-"""What the host needs to know of a kind of agent, and what it gives to each of its sessions."""
+"""The interfaces of kinds of agents, and the context that each session's agent gets."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from serai.store.contract import BlobRow, RelayWrite
 
 @dataclass(frozen=True, slots=True)
 class HostContext:
-    """What a harness gets in order to make the agent of one session."""
+    """The context with which a harness makes the agent of one session."""
 
     identity: AgentIdentity
     logger: Logger
     session: str
     """The URI of the session."""
     turn: Callable[[str], Turn]
-    """The turn that a delivery begins: `context.turn(delivery_id)`."""
+    """Returns the turn that a delivery begins: `context.turn(delivery_id)`."""
     seat: Seat
-    """The agent's place in its session, beside its turns."""
+    """The agent's seat in its session, for all outside of its turns."""
 
 
 class HostedHarness(Protocol):
@@ -42,12 +42,12 @@ class HostedHarness(Protocol):
 
     @property
     def info(self) -> AgentInfo:
-        """What the root channel lists."""
+        """The entry in the root channel's list of agents."""
         ...
 
     @property
     def schema(self) -> SessionConfigSchema:
-        """Which settings its sessions have. A setting's `default` is its first value."""
+        """The settings of its sessions. A setting's `default` is its first value."""
         ...
 
     @property
@@ -64,48 +64,46 @@ class HostedHarness(Protocol):
 
 
 @runtime_checkable
-class Particular(Protocol):
-    """A kind of agent that cannot do all that a session offers, and has to be asked what it can."""
+class LimitedHarness(Protocol):
+    """A kind of agent that cannot do all that a session offers, and says what it can."""
 
     async def learn(self) -> None:
-        """Ask which settings and models it has, unless that is known. It never fails."""
+        """Ask for its settings and models, unless they are known. It never fails."""
         ...
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """What is the matter with a setting that has the right shape; `None` when nothing is."""
+        """Return the problem with a setting that has the right shape; `None` without one."""
         ...
 
     def refusal(self, session: str, action: StateAction) -> Judgement | None:
-        """Why a client's action cannot be for a session of this kind, given its URI; `None` when it can."""
+        """Refuse a client's action that a session of this kind cannot take; else return `None`."""
         ...
 
 
 @runtime_checkable
-class Examining(Protocol):
-    """A kind of agent that looks at what a new session is to be before there is one."""
+class TranscriptHarness(Protocol):
+    """A kind of agent whose sessions keep a transcript of their own.
+
+    Its agents continue a turn that the end of the host has interrupted. See `TurnContinuer`.
+    """
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """Look at what was asked for, as it was asked for: nothing in it is masked yet.
+        """Check the request for a new session, as it was made: nothing in it is masked yet.
 
         Raises:
             InvalidParams: There cannot be such a session.
         """
         ...
 
-
-@runtime_checkable
-class Transcribing(Protocol):
-    """A kind of agent whose sessions keep a transcript of their own."""
-
     def turn_begins(
         self, session: str, action: SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """What is written in the transaction in which a turn begins, given the deliveries that begin it."""
+        """Return the writes of the transaction in which a turn begins, given the deliveries that begin it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class SignInWay:
     """A way to sign in, with what it runs."""
 
     method: SignInMethod
@@ -116,15 +114,15 @@ class WayIn:
 
 
 @runtime_checkable
-class Guarded(Protocol):
+class SignInHarness(Protocol):
     """A kind of agent that a person may have to sign in to."""
 
     async def sign_in_methods(self) -> SignInMethodsResult:
-        """How one signs in, and whether someone is. The agent may have to be started and asked."""
+        """Return the ways to sign in, and whether someone is. The agent may have to be started and asked."""
         ...
 
-    async def way_in(self, method_id: str | None) -> WayIn:
-        """One of the ways, or the best.
+    async def sign_in_way(self, method_id: str | None) -> SignInWay:
+        """Return one of the ways to sign in, or the best.
 
         Raises:
             InvalidParams: There is no such way.
@@ -132,9 +130,9 @@ class Guarded(Protocol):
         ...
 
     async def authenticate(self, method_id: str) -> bool | None:
-        """Have the agent itself sign someone in. A person may take minutes; cancelling ends it.
+        """Let the agent itself sign someone in. A person may take minutes; cancelling ends it.
 
-        Returns, and does with sessions that were refused, as `sign_in_over`.
+        The result, and the effect on refused sessions, is that of `sign_in_over`.
 
         Raises:
             AgentError: Nobody is signed in.
@@ -142,7 +140,7 @@ class Guarded(Protocol):
         ...
 
     async def sign_in_over(self) -> bool | None:
-        """Someone may have signed in by now: find out. It never fails.
+        """Find out whether someone has signed in by now. It never fails.
 
         Sessions that were refused begin anew with their next turn. Returns whether someone is signed in;
         `None` when nobody knows.
@@ -151,9 +149,9 @@ class Guarded(Protocol):
 
 
 @runtime_checkable
-class Attentive(Protocol):
-    """The agent of a session that wants to know what clients do there."""
+class ActionListener(Protocol):
+    """The agent of a session that wants to hear of clients' actions."""
 
     def happened(self, action: StateAction) -> None:
-        """A client's action is committed. It must not block."""
+        """Hear of a client's action that is committed. It must not block."""
         ...

@@ -1,4 +1,4 @@
-"""Large content is kept beside the journal, once, under its own digest; the state holds a reference to it."""
+"""Large content, which is kept beside the journal, once, under its digest; the state refers to it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from serai.redact.redactor import decode_base64
 from serai.store.contract import BlobRow, Store
 
 LARGE = 64 * 1024
-"""Content above this many bytes is moved out of the state."""
+"""Largest content that stays in the state, in bytes."""
 BLOB_SCHEME = "serai-blob:/"
 _WITH_CONTENT = frozenset({a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction})
 
 
 def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, Sequence[BlobRow]]:
-    """The action with its large content replaced by references, and that content."""
+    """Return the action with references in place of its large content, and that content."""
     if action.__class__ not in _WITH_CONTENT:
         return action, ()
     blobs: list[BlobRow] = []
@@ -58,7 +58,7 @@ def _moved(item: t.ToolResultContent, session: str, blobs: list[BlobRow]) -> t.T
 
 
 async def read_blob(store: Store, params: ResourceReadParams) -> ResourceReadResult:
-    """The content behind a reference. What is asked for as text and is none comes as base64.
+    """Return the content behind a reference. Content that is no text comes as base64.
 
     Raises:
         ProtocolError: There is no such content.
@@ -70,7 +70,7 @@ async def read_blob(store: Store, params: ResourceReadParams) -> ResourceReadRes
 
 
 def read_result(data: bytes, content_type: str | None, encoding: str | None) -> ResourceReadResult:
-    """Content as the answer to `resourceRead`: as text where it is text, unless base64 was asked for."""
+    """Make the answer to `resourceRead`: as text where it is text, unless base64 was asked for."""
     try:
         text = data.decode() if encoding != ContentEncoding.BASE64 else None
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """Channels beside the root and the sessions: terminals, changesets, watches.
 
-What they have in common is here. A channel is open while someone follows it or it has work to do; some are
-made by a command, others come to be when someone asks for them.
+This is what they have in common. A channel is open while someone follows it or it has work to do; some are
+made by a command, changesets when someone asks for them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from serai.journal.subscriptions import Subscriber
 
 
 class Channel:
-    """A channel with a state, which belongs to it."""
+    """A channel and its state."""
 
     def __init__(self, journal: Journal, now: Callable[[], int], uri: str, live: LiveState[Any]) -> None:
         self.journal = journal
         self.uri = uri
         self.live = live
         self.since = 0
-        """Who has heard of nothing from this number on has not heard of it, but of one before it at most."""
+        """The number from which on the channel's actions count: earlier ones were of another channel of that
+        URI."""
         self._now = now
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = False) -> None:
@@ -45,22 +46,22 @@ class Channel:
             self.accept(action, origin)
 
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
-        """What is to become of a client's action."""
+        """Judge a client's action."""
         return judge(self.live, action, sender)
 
     def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        """A client's action may happen. What else follows from it is for those who inherit this."""
+        """Let a client's action happen. Subclasses add the effects."""
         self.act(action, origin)
 
     def left(self) -> None:
-        """Nobody follows the channel any more. By default that changes nothing."""
+        """React to the loss of the last follower. By default nothing happens."""
 
     def abandoned(self) -> None:
-        """The same, and who did may have lost its connection only. By default that is no different."""
+        """React to the loss of the last follower, which may come back. By default this is the same."""
         self.left()
 
     async def close(self) -> None:
-        """The host stops, or the channel is no longer there: end what it does."""
+        """End the work of the channel: the host stops, or the channel is gone."""
 
 
 class Channels:
@@ -71,11 +72,10 @@ class Channels:
         self._open: dict[str, Channel] = {}
         self._opening: dict[str, asyncio.Task[Channel | None]] = {}
         self.open_changeset: Callable[[str], Awaitable[Channel | None]] | None = None
-        """Makes the channel of a changeset, given its URI; `None` when there is none. Others are made by
-        commands."""
+        """Makes the channel of a changeset, given its URI; returns `None` when there is none."""
 
     def get(self, uri: str) -> Channel | None:
-        """The channel, if it is open."""
+        """Return the channel, if it is open."""
         return self._open.get(uri)
 
     def add(self, channel: Channel) -> None:
@@ -84,14 +84,14 @@ class Channels:
         self._open[channel.uri] = channel
 
     def remove(self, uri: str) -> Channel | None:
-        """A channel is no longer there; those who follow it hear no more once all before is published."""
+        """Remove a channel. Its followers are dropped once all before is published."""
         channel = self._open.pop(uri, None)
         if channel is not None:
             self._journal.then(lambda _seq: self._journal.subscriptions.drop(uri))
         return channel
 
     async def bring(self, uri: str) -> Channel | None:
-        """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
+        """Return the channel, opened if need be. Cancelling does not stop others who wait for it."""
         channel = self._open.get(uri)
         if channel is not None or kind_of(uri) is not ChannelKind.CHANGESET:
             return channel
@@ -108,7 +108,7 @@ class Channels:
         return channel
 
     def left(self, uri: str, *, abandoned: bool = False) -> None:
-        """Nobody follows a channel any more; `abandoned` says that someone may come back to it."""
+        """Tell a channel that nobody follows it; `abandoned` when the last follower may come back."""
         channel = self._open.get(uri)
         if channel is not None and abandoned:
             channel.abandoned()
@@ -116,6 +116,6 @@ class Channels:
             channel.left()
 
     async def close(self) -> None:
-        """End all of them."""
+        """Close all channels."""
         await asyncio.gather(*(channel.close() for channel in self._open.values()))
         self._open.clear()

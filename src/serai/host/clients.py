@@ -1,4 +1,4 @@
-"""Who is connected, how far each client has counted, and whom to ask for what a client has."""
+"""The connected clients, and how far each of them has counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClientLink(Subscriber, Protocol):
 
 @dataclass(slots=True)
 class Count:
-    """How far a client has counted since it last began anew. Connections that share an id may count apart."""
+    """The last number that a client has used. Connections that share an id may count apart."""
 
     mark: int
 
@@ -41,21 +41,21 @@ class Clients:
         self._journal = journal
         self._links: dict[str, list[ClientLink]] = {}
         self._counts: dict[str, Count] = {}
-        """How the clients that are connected count, by their newest connection that began anew. Of those that
-        are gone, until what they did is written."""
+        """The counts of clients, by their newest connection that began anew; of a client that is gone, until
+        its actions are written."""
         self._at_work: Counter[str] = Counter()
-        """How many connections of a client may still do something, also some that are gone."""
+        """Number of a client's connections that may still act, also of some that are gone."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
     def connected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one more connection."""
+        """Add a connection of a client."""
         self._links.setdefault(client_id, []).append(link)
 
     def disconnected(self, client_id: str, link: ClientLink) -> bool:
-        """A client has one connection less. Returns whether it is gone with it.
+        """Remove a connection of a client. Returns whether it was the last one.
 
-        What came on that connection may still be under way, until it is `finished`.
+        Actions of that connection may still be running, until it is `finished`.
         """
         links = self._links[client_id]
         links.remove(link)
@@ -65,13 +65,13 @@ class Clients:
         return True
 
     def began(self, client_id: str) -> None:
-        """A connection turns out to be a client's, though it may be gone by now: what came on it counts."""
+        """Note that a connection is a client's, though it may be gone by now: its actions count."""
         self._at_work[client_id] += 1
 
     def finished(self, client_id: str) -> None:
-        """Nothing more will come of a connection that is gone."""
+        """Note that a connection that is gone does nothing any more."""
         self._at_work[client_id] -= 1
-        # Who comes back asks the store for its mark, which is right only when all is written.
+        # A client that comes back asks the store for its mark, which is right only when all is written.
         self._journal.then(lambda _seq: self._forget(client_id))
 
     def _forget(self, client_id: str) -> None:
@@ -80,15 +80,15 @@ class Clients:
             self._counts.pop(client_id, None)
 
     def is_connected(self, client_id: str) -> bool:
-        """Whether a client has a connection."""
+        """Tell whether a client has a connection."""
         return client_id in self._links
 
     def ids(self) -> list[str]:
-        """Those who are connected, the one that came last first."""
+        """Return the ids of the connected clients, the newest one first."""
         return list(reversed(self._links))
 
     def count(self) -> int:
-        """How many connections there are."""
+        """Return the number of connections."""
         return sum(map(len, self._links.values()))
 
     async def ask(self, client_id: str, method: str, params: wire.Value) -> Any:
@@ -104,11 +104,11 @@ class Clients:
         return await links[-1].ask(method, params)
 
     def start_counting(self, client_id: str) -> Count:
-        """A client begins to count anew, on one of its connections."""
+        """Begin a client's count anew, on one of its connections."""
         return self._follow(client_id, Count(0))
 
     def go_on_counting(self, client_id: str, mark: int) -> Count:
-        """A client goes on from a mark, or from where another connection of its own is by now."""
+        """Continue a client's count from a mark, or from where another connection of its own is by now."""
         return self._follow(client_id, self._counts.get(client_id) or Count(mark))
 
     def _follow(self, client_id: str, count: Count) -> Count:
@@ -117,11 +117,11 @@ class Clients:
         return count
 
     def is_repeat(self, count: Count, client_seq: int) -> bool:
-        """Whether a client's number has come before. Some clients do not count: 0 never has."""
+        """Tell whether a client's number was used before. Clients that do not count send 0."""
         return client_seq != 0 and client_seq <= count.mark
 
     def take(self, client_id: str, count: Count, client_seq: int) -> None:
-        """Take a number that is no repeat. It is remembered, also on disk, with the next commit."""
+        """Take a new number. It is remembered, also on disk, with the next commit."""
         if client_seq == 0:
             return
         count.mark = client_seq

@@ -1,4 +1,4 @@
-"""The host: it owns the sessions, knows the agents, and tells the root channel what there is."""
+"""The host: it owns the sessions and all that they share, and keeps the root channel up to date."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.reducers import LiveState
-from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
+from serai.ahp.types import ROOT, FreeForm, RootState
 from serai.config.settings import Settings
 from serai.contract import (
     AgentSession,
@@ -35,22 +34,21 @@ from serai.contract.events import OBSERVED_BY_HOST
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
-from serai.host.agent_list import AgentList
+from serai.host.agent_list import AgentList, listed
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
-from serai.host.channels import Channels
+from serai.host.channels import Channel, Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
-from serai.host.root import Root
-from serai.host.seat import RelayAccess
+from serai.host.root import RootChannel
+from serai.host.session.core import RelayAccess
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
-from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
@@ -67,11 +65,9 @@ from serai.store.contract import Opening, Store
 _log = logging.getLogger(__name__)
 
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
-"""What a tool said that a client ran: it is observed, not typed."""
+"""Actions with the output of a client's tool: it is observed, not typed."""
 
 
-_OF_MODELS = frozenset({"model", "workflow"})
-"""Kinds of agents that there are once a model is described."""
 _OF_EVERY_SESSION = (
     DeliveryMode.ON_IDLE,
     DeliveryMode.IMMEDIATE,
@@ -85,7 +81,7 @@ _UNKNOWN = AgentSessionCapabilities(
     events=EventCapabilities(emits=OBSERVED_BY_HOST),
     lifecycle=LifecycleCapabilities(release=True),
 )
-"""What is known of an agent that was never started: what the host itself does for it."""
+"""Capabilities of an agent that was never started: those that the host provides."""
 
 
 @cache
@@ -110,19 +106,19 @@ class Host:
     """All sessions of one store.
 
     Args:
-        store: Where they are kept.
+        store: The database of the sessions.
         harnesses: The kinds of agents that sessions can be made with.
-        frame: How a message becomes bytes on the wire.
-        settings: How the host behaves.
+        frame: Frames a message for the wire.
+        settings: The host's settings.
         default_directory: The working directory of sessions that name none, as a URI.
-        summary_delay: How long changes of summaries are gathered before they are told, in seconds.
+        summary_delay: Seconds during which changes of summaries are gathered before they are published.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
-        home: Where things beside the store are kept, such as discarded files; without one, in a folder
-            that goes with the host.
-        redactor: Masks secrets; without one, those of known shapes only.
-        folder_agent: Which agent a folder, given as a URI, has chosen for its sessions. It may read files.
-        is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
+        home: The folder for files beside the store, such as discarded files; by default a temporary one,
+            which goes with the host.
+        redactor: Masks secrets; by default those of known shapes only.
+        folder_agent: Returns the agent that a folder, given as a URI, has chosen. It may read files.
+        is_trusted: Tells whether a person trusts a folder. It may read files. By default none is trusted.
         user_home: The person's home, where customisations for all sessions are.
         user_settings: The folder of the person's `serai.toml`, where their own agents are.
     """
@@ -153,64 +149,55 @@ class Host:
         self._folder_agent = folder_agent
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
-        user_home = user_home or _home_of_person(self.home)
+        user_home = user_home or Path.home()
         self.redactor = redactor or Redactor()
         self.journal = Journal(store, frame)
-        self.journal.subscriptions.followed = self._attend
-        self.journal.subscriptions.emptied = self.left
-        self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
+        self.journal.subscriptions.changed = self.followers_changed
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
-        self.root = Root(
+        self.root = RootChannel(
             self.journal,
             now,
             frame,
-            RootState(agents=self._agents()),
+            RootState(agents=listed(self.harnesses.values())),
             summary_delay,
             self.settings.default_agent,
         )
         self.ledger = Ledger(self.journal, self.redactor, now)
         self.identities = Identities(self.ledger)
         self.postman: Callable[[str], Postman] | None = None
-        """Who brings a session what the relay has for it, given its URI."""
+        """Returns the relay's side of a session, given its URI."""
         self.relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
-        """Tells how the agent of a session reaches the relay's tools, given the session's URI."""
+        """Returns how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
         self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
-        """Whoever has to know what changes on the disk asks here."""
+        """The watches on the disk."""
         self.files = Files(self)
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes, user_home)
-        self.agent_list = AgentList(lambda: self.harnesses, self.terminals)
-        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, self.signed_in)
         self.sessions = Sessions(
             self.journal,
             self.identities,
             partial(Session, self),
             budget=self.settings.idle_memory_bytes,
             is_watched=self._is_watched,
-            known=self.files.session_known,
-            released=partial(self.left, abandoned=True),
+            released=self.followers_changed,
             run=self.run,
         )
-        self.telemetry = HostTelemetry(
-            self.journal,
-            frame,
-            self.redactor.redact,
-            sessions=self.sessions.count,
-            active_turns=lambda: int(self.root.live.head.active_sessions or 0),
-            connections=self.clients.count,
-        )
+        self.agent_list = AgentList(self.harnesses, self.root, self.sessions, self.terminals, self.redactor)
+        self.telemetry = HostTelemetry(self.journal, frame, self.redactor.redact)
+        self.telemetry.metrics.sessions.read_from(self.sessions.count)
+        self.telemetry.metrics.active_turns.read_from(lambda: int(self.root.live.head.active_sessions or 0))
+        self.telemetry.metrics.connections.read_from(self.clients.count)
         self._pruning: asyncio.Task[None] | None = None
-        self._looking: asyncio.Task[None] | None = None
         self._releasing: set[str] = set()
-        """Sessions that are disposed of, and whose agents are not gone yet."""
+        """The sessions that were disposed of, and whose agents are not gone yet."""
         self._chores: set[asyncio.Task[Any]] = set()
-        """What is done in the background, such as letting agents go."""
+        """Background tasks, such as letting agents go."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -235,11 +222,11 @@ class Host:
         return opening
 
     async def close(self) -> None:
-        """Stop what runs, write what waits, close the store."""
-        for task in (self._pruning, self._looking):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        """Stop all tasks, write what waits, and close the store."""
+        if self._pruning is not None:
+            self._pruning.cancel()
+            await asyncio.gather(self._pruning, return_exceptions=True)
+        await self.agent_list.close()
         await self.root.close()
         await self.terminals.close()
         await self.sessions.close()
@@ -257,36 +244,26 @@ class Host:
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def _attend(self, uri: str) -> None:
-        """A channel has got its first follower, or has lost its last one."""
+    def followers_changed(self, uri: str, abandoned: bool = True) -> None:
+        """React to a channel whose followers, or others who want it in memory, may have come or gone."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
             session.changes.attend()
-
-    def left(self, uri: str, *, abandoned: bool = False) -> None:
-        """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
-        self._attend(uri)
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.unfollow(uri)
 
     def _is_watched(self, uri: str) -> bool:
-        """Whether someone follows a session, or the root channel has not been told yet what changed in it."""
+        """Tell whether someone follows a session, or a change of its summary is not published yet."""
         return self.journal.subscriptions.is_followed(uri) or self.root.is_to_tell_of(uri)
 
     async def provider_for(self, directory: str | None) -> str:
-        """The agent of sessions that name none: their folder's own choice, else the host's."""
+        """Return the agent of sessions that name none: their folder's own choice, else the host's."""
         chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
         return chosen or self.root.default_provider
 
-    async def signed_in(self, provider: str) -> None:
-        """Have the sessions go on that an agent has refused for want of a sign-in."""
-        sessions = self.sessions.in_memory()
-        theirs = [session for session in sessions if session.live.head.summary.provider == provider]
-        await asyncio.gather(*(session.signed_in() for session in theirs))
-
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Have something done in the background that ends by itself. Closing the host waits for it."""
+        """Run something in the background that ends by itself. Closing the host waits for it."""
         self._chores.add(task := asyncio.create_task(work))
         task.add_done_callback(self._chores.discard)
 
@@ -296,9 +273,9 @@ class Host:
         """Make a session. It is `creating` until its agent is there.
 
         Args:
-            params: What was asked for.
-            client_id: Who asked, or which agent.
-            meta: What the session's `_meta` begins with.
+            params: The request.
+            client_id: The client, or the agent, that asked.
+            meta: The first `_meta` of the session.
 
         Raises:
             ProtocolError: It exists, or the provider or what it is forked from does not.
@@ -319,7 +296,7 @@ class Host:
             source,
             default_directory=self.default_directory,
             default_provider=self.provider_for,
-            harness_of=self.sought,
+            harness_of=self.agent_list.find,
             now=self.now(),
         )
         kept = KeptSession.create(uri, state)
@@ -346,13 +323,13 @@ class Host:
             release()
         if session is None or not self.sessions.remove(uri):
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
-        # Those who follow it hear that it is gone. How its turn ends is for the journal alone.
+        # Followers hear that it is gone. The end of its turn is for the journal alone.
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         session.mailbox.drop_all("session_disposed")
         session.turns.disposed()
         session.kept.renew_head()
         self.journal.touch(session.kept)  # nobody will read it again to write a head
-        self.files.session_removed(uri)
+        self.files.forget_unused()
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
@@ -370,64 +347,6 @@ class Host:
 
     # -- agents --------------------------------------------------------------------------------------------
 
-    def harness(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name.
-
-        Raises:
-            ProtocolError: There is none.
-        """
-        if (harness := self.harnesses.get(provider)) is not None:
-            return harness
-        known = ", ".join(sorted(one.provider for one in self._agents())) or "none"
-        message = f"there is no agent {provider!r}; there are: {known}"
-        if provider in _OF_MODELS:
-            message += "; it needs a model: describe one in serai.toml, under [models.NAME]"
-        raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
-
-    async def sought(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name, also one that is still being looked for, or was installed since.
-
-        Raises:
-            ProtocolError: There is none. If it could be installed, the message says how.
-        """
-        if provider not in self.harnesses and self._looking is not None:
-            await asyncio.wait({self._looking})
-        if provider not in self.harnesses:
-            known = next((one for one in await self.agent_list.known() if one.provider == provider), None)
-            if known is not None and known.reason is None:
-                self.agent_list.look_again()
-                if self._looking is not None:
-                    await asyncio.wait({self._looking})
-            elif known is not None and known.install:
-                message = f"there is no agent {provider!r} yet: {known.reason}; install it: {known.install}"
-                raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
-        return self.harness(provider)
-
-    def look_for(self, agents: Coroutine[Any, Any, None]) -> None:
-        """Look for more kinds of agents in the background. What is found is given to `add`."""
-        self._looking = asyncio.create_task(agents, name="looking for agents")
-        self._looking.add_done_callback(_complain)
-
-    @property
-    def is_looking(self) -> bool:
-        """Whether kinds of agents are being looked for."""
-        return self._looking is not None and not self._looking.done()
-
-    def add(self, harnesses: Iterable[HostedHarness], gone: Iterable[str] = ()) -> None:
-        """Offer more kinds of agents from now on, and those of some names no longer: what runs goes on."""
-        for name in gone:
-            self.harnesses.pop(name, None)
-        self.harnesses |= {harness.name: harness for harness in harnesses}
-        self.agents_changed()
-
-    def agents_changed(self) -> None:
-        """Tell the root channel which agents there are, with what is known of them by now."""
-        if (agents := self._agents()) != self.root.live.head.agents:
-            self.root.act(a.RootAgentsChangedAction(agents=agents))
-
-    def _agents(self) -> list[AgentInfo]:
-        return [one.info for one in self.harnesses.values() if not getattr(one, "makes_runs", False)]
-
     async def start_agent(self, session: Session) -> AgentSession:
         """Make the agent of a session."""
         name = session.live.head.summary.provider
@@ -435,15 +354,15 @@ class Host:
             identity=self.identities.of_session(session.uri, name).identity,
             logger=logging.getLogger(f"serai.agent.{name}"),
             session=session.uri,
-            turn=session.turns.of,
+            turn=session.turns.turn_for_delivery,
             seat=session.seat,
         )
-        agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
+        agent = await (await self.agent_list.find(name)).create(dict(session.seat.settings), context)
         check_registration(agent, OBSERVED_BY_HOST)
         return agent
 
     def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
-        """What the session can do as a participant: what its agent declares, and what the host gives to all.
+        """Return the capabilities of a session as a participant: its agent's, and the host's own.
 
         The host can begin a turn, hold messages for one, and let them in with a person's. So it can pause a
         session, too. Only an agent can take a message in the middle of its turn.
@@ -456,7 +375,7 @@ class Host:
         return _hosted(declared)
 
     def status_of(self, uri: str) -> AgentStatus:
-        """What a session does right now. One that is not in memory has nothing to do."""
+        """Return the status of a session. One that is not in memory is idle."""
         if uri in self._releasing:
             return AgentStatus.RELEASING
         session = self.sessions.peek(uri)
@@ -465,7 +384,7 @@ class Host:
     # -- clients -------------------------------------------------------------------------------------------
 
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one connection less; with the last one it is gone."""
+        """Remove a connection of a client; with the last one the client leaves its sessions."""
         if self.clients.disconnected(client_id, link):
             for session in self.sessions.in_memory():
                 session.client_left(client_id)
@@ -478,19 +397,16 @@ class Host:
             await self.channels.bring(uri)
 
     def is_loaded(self, uri: str) -> bool:
-        """Whether a channel is in memory."""
+        """Tell whether a channel is in memory."""
         return uri == ROOT or self.sessions.is_loaded(uri) or self.channels.get(uri) is not None
 
-    def state_of(self, uri: str) -> bytes | None:
-        """The state of a channel that is in memory, as JSON."""
-        live = self._live(uri)
-        return None if live is None else wire.encode(live.snapshot())
+    def _find(self, uri: str) -> RootChannel | Session | Channel | None:
+        return self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
 
-    def _live(self, uri: str) -> LiveState[Any] | None:
-        if uri == ROOT:
-            return self.root.live
-        found = self.sessions.get(uri) or self.channels.get(uri)
-        return found.live if found else None
+    def state_of(self, uri: str) -> bytes | None:
+        """Return the state of a channel that is in memory, as JSON."""
+        found = self._find(uri)
+        return wire.encode(found.live.snapshot()) if found is not None else None
 
     def dispatch(self, uri: str, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client, on a channel that is in memory. On any other it is ignored.
@@ -498,8 +414,7 @@ class Host:
         Secrets are masked here, once: from here on the action may be written, shown and handed on.
         """
         action = self.redactor.redact_value(action, observed=isinstance(action, _TOOL_OUTPUT))
-        found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
-        if found is not None:
+        if (found := self._find(uri)) is not None:
             found.dispatch(action, origin, sender)
 
     def activity_changed(self) -> None:
@@ -507,16 +422,3 @@ class Host:
         active = sum(session.live.turn is not None for session in self.sessions.in_memory())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
-
-
-def _complain(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("agents were not looked for", exc_info=error)
-
-
-def _home_of_person(otherwise: Path) -> Path:
-    """The person's home. Who has none, such as a user that the system does not know, has nothing there."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return otherwise / "nobody"

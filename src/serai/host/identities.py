@@ -1,4 +1,4 @@
-"""Who takes part: each session of the host, its owner, and whoever else registers, each under one name."""
+"""The participants: each session of the host, its owner, and others that register, each under one name."""
 
 from __future__ import annotations
 
@@ -22,44 +22,40 @@ from serai.host.ledger import Ledger
 from serai.store.contract import RelayWrite
 
 _NAMED = 12
-"""How many participants an error names."""
+"""Most participants that an error names."""
 
 
 class Participant(Record):
-    """An identity, with what stands behind it now."""
+    """An identity, and the session, address and state behind it."""
 
     number: int = 0
     identity: AgentIdentity
     session: str | None = None
     """The session of this host whose agent it is."""
     capabilities: AgentSessionCapabilities | None = None
-    """What a session elsewhere has declared. What one of this host can do, its agent says."""
+    """The capabilities that a session elsewhere has declared. Those of a session here are its agent's."""
     url: str | None = None
-    """Where messages for it are posted."""
+    """The address to which its messages are posted."""
     secret: str | None = None
-    """What those messages are signed with."""
+    """The secret that signs those messages."""
     lease_seconds: float | None = None
-    """How long a session elsewhere may take to answer; without it, as long as the policy says."""
+    """Longest time for an answer of a session elsewhere, in seconds; by default the policy's."""
     gone: bool = False
-    """Its session was disposed of: nothing reaches it any more."""
+    """True once its session was disposed of: nothing reaches it any more."""
 
     @property
     def handle(self) -> str:
-        """How it is written in text and in addresses."""
+        """Its name in text and in addresses."""
         return self.identity.handle
 
     @property
     def is_person(self) -> bool:
-        """Whether a person stands behind it."""
+        """True for a person."""
         return self.identity.kind == IdentityKind.HUMAN
 
 
 class Identities:
-    """All who take part, or did. They are few, so all of them are in memory.
-
-    Args:
-        ledger: Where they are written down.
-    """
+    """All present and former participants. They are few, so all of them are in memory."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -69,7 +65,7 @@ class Identities:
         self._by_session: dict[str, int] = {}
 
     async def open(self, sessions: Iterable[tuple[str, str]]) -> None:
-        """Read them, and give a name to each session that has none yet.
+        """Read the participants, and give a name to each session that has none yet.
 
         Args:
             sessions: All sessions of the host, each with its provider.
@@ -89,22 +85,22 @@ class Identities:
         return self._by_number[number]
 
     def of_session(self, uri: str, provider: str = "agent") -> Participant:
-        """The participant that is the agent of a session, named after its kind where it has no name yet."""
+        """Return the participant of a session, named after its kind of agent where it has no name yet."""
         number = self._by_session.get(uri)
         if number is None:
             return self.enlist(self.free_name(provider), IdentityKind.AGENT, session=uri)
         return self._by_number[number]
 
     def find(self, name: str) -> Participant | None:
-        """Whoever has this id, handle or name. A name may look like an id of another; a handle never does."""
+        """Find a participant by id, handle or name. A name may look like an id; a handle never does."""
         number = self._by_id.get(name) or self._by_name.get(name_key(name.removeprefix("@")))
         return None if number is None else self._by_number[number]
 
     def get(self, name: str) -> Participant:
-        """Whoever has this handle, name or id.
+        """Return a participant by handle, name or id.
 
         Raises:
-            UnknownTarget: Nobody does.
+            UnknownTarget: There is none.
         """
         found = self.find(name)
         if found is None:
@@ -117,7 +113,7 @@ class Identities:
     # -- coming and going ----------------------------------------------------------------------------------
 
     def free_name(self, wanted: str) -> str:
-        """A name that nobody has: the one that is wanted, or with a number behind it."""
+        """Return a free name: the wanted one, or with a number behind it."""
         if _key(wanted) not in self._by_name:
             return wanted
         number = 2
@@ -133,16 +129,16 @@ class Identities:
         session: str | None = None,
         described: AgentIdentity | None = None,
     ) -> Participant:
-        """Take someone in under a name.
+        """Register a participant under a name.
 
         Args:
             name: The name.
-            kind: What sort of participant it is.
+            kind: The kind of participant.
             session: The session of this host behind it.
-            described: What else is known of it.
+            described: Other known details.
 
         Raises:
-            NameTaken: Someone has that name.
+            NameTaken: Another participant has that name.
         """
         if _key(name) in self._by_name:
             raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
@@ -154,7 +150,7 @@ class Identities:
         return participant
 
     def retire(self, uri: str) -> Participant | None:
-        """A session goes for good. Nothing reaches it any more; what was said to and by its agent stays."""
+        """Retire the participant of a session. Nothing reaches it any more; its messages stay."""
         number = self._by_session.get(uri)
         if number is None:
             return None
@@ -163,7 +159,7 @@ class Identities:
         return gone
 
     def released(self, uri: str) -> None:
-        """A session that was retired is gone, and its agent with it."""
+        """Report that a retired session is gone, and its agent with it."""
         number = self._by_session.get(uri)
         if number is not None:
             identity = self._by_number[number].identity
@@ -171,7 +167,7 @@ class Identities:
             self._ledger.event("session.released", data, subject=identity.id)
 
     def put(self, participant: Participant, event: str) -> None:
-        """Keep what is new of someone, and tell of it."""
+        """Record a participant, and publish the event."""
         self._keep(participant)
         identity = participant.identity
         number, session, gone = participant.number, participant.session, participant.gone
@@ -190,5 +186,5 @@ class Identities:
 
 
 def _key(name: str) -> str:
-    """The key of a name: as a handle writes it, since `a b` and `a-b` would be one handle."""
+    """Return the key of a name, as a handle writes it: `a b` and `a-b` would be one handle."""
     return name_key(handle_of(name).removeprefix("@"))

@@ -1,6 +1,6 @@
-"""The record of everything that enters a session, and of what the workspace hears of it.
+"""The ledger: the record of all deliveries, and of the workspace's events.
 
-A delivery is a row of the relay's tables and some events in the journal, written in one transaction: with
+A delivery is a row of the relay's tables and some events in the journal, written in one transaction with
 whatever else happens then. Nobody hears of it before.
 """
 
@@ -34,57 +34,57 @@ from serai.redact import Redactor
 from serai.store.contract import RelayWrite
 
 RELAY = "serai-relay"
-"""The channel on which the relay's events stand."""
+"""The channel of the relay's events."""
 ALL = 1 << 62
-"""As many rows as there are."""
+"""A limit that no number of rows reaches."""
 _NUMBERED = 10_000
 
 
 def ms(moment: datetime | None) -> int | None:
-    """A moment in milliseconds since 1970."""
+    """Convert a moment to milliseconds since 1970."""
     return None if moment is None else round(moment.timestamp() * 1000)
 
 
 def record_of(row: Sequence[Any]) -> DeliveryRecord:
-    """The record that a row of deliveries holds."""
+    """Return the record of a row of deliveries."""
     seq, record, *_ = row
     return replace(decode(record, DeliveryRecord), sequence=seq)
 
 
 Found: TypeAlias = tuple[DeliveryRecord, RelayMessage | None]
-"""A delivery, and its message where that is one of the relay's and was asked for."""
+"""A delivery, and its message where that is the relay's and was asked for."""
 
 
 class Ledger:
-    """Writes the relay's events, and what is kept of deliveries.
+    """Records the relay's events and the deliveries.
 
     Args:
-        journal: Where both go.
-        redactor: Masks secrets in what harnesses say.
+        journal: The journal that keeps both.
+        redactor: Masks secrets in the words of harnesses.
         now: The clock, in milliseconds since 1970.
     """
 
     def __init__(self, journal: Journal, redactor: Redactor, now: Callable[[], int]) -> None:
         self.store = journal.store
         self.heard: Callable[[int, dict[str, Any]], None] = lambda _number, _event: None
-        """Is called with each event and its number, once it is committed."""
+        """Called with each event and its number, once it is committed."""
         self.settled: Callable[[DeliveryRecord], None] = lambda _record: None
-        """Is called with each record that has changed, once that is committed."""
+        """Called with each changed record, once it is committed."""
         self.retry_at: Callable[[DeliveryRecord], datetime | None] = lambda _record: None
-        """When a delivery that failed is tried again; `None` for never."""
+        """Returns when a failed delivery is tried again; `None` for never."""
         self._journal = journal
         self._redactor = redactor
         self._now = now
         self._last_look = 0, datetime.fromtimestamp(0, UTC)
         self._watching: list[dict[str, DeliveryRecord]] = []
         self.sequences: OrderedDict[str, int] = OrderedDict()
-        """The numbers of the deliveries that were created last, by their ids."""
+        """The numbers of the newest deliveries, by their ids."""
         self._unwritten: dict[str, DeliveryRecord] = {}
-        """What has changed of deliveries: each is written once, as it is when the next transaction begins."""
+        """Changed deliveries: each is written once, as it is when the next transaction begins."""
 
     @property
     def now(self) -> datetime:
-        """The time."""
+        """The present time."""
         now = self._now()
         if now != self._last_look[0]:
             self._last_look = now, datetime.fromtimestamp(now / 1000, UTC)
@@ -101,16 +101,16 @@ class Ledger:
         delivery: DeliveryRecord | None = None,
         at: datetime | None = None,
     ) -> None:
-        """Record an event, with what it changes.
+        """Record an event, and the changes of tables that belong to it.
 
         Args:
             kind: Its type, such as `message.created`.
-            data: What it says. A message and a delivery are named by their ids.
-            actor: The id of who did it.
-            subject: The id of whom it is about.
-            writes: What changes with it.
-            delivery: The delivery that has changed with it: who waits for that knows it before anyone hears.
-            at: When it happens; now, if nothing is said.
+            data: Its content. Messages and deliveries are named by their ids.
+            actor: The id of the participant that caused it.
+            subject: The id of the participant that it is about.
+            writes: The changes of tables.
+            delivery: The delivery that has changed with it: its waiters hear of it before all others.
+            at: Its time; by default now.
         """
         event: dict[str, Any] = {"type": kind, "at": at or self.now, "data": data}
         if actor is not None:
@@ -126,17 +126,17 @@ class Ledger:
                     self.settled(delivery)
             self.heard(number, event)
 
-        self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, told=tell)
+        self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, committed=tell)
 
     # -- deliveries ----------------------------------------------------------------------------------------
 
     def create(self, record: DeliveryRecord, agent: int, *, of_message: bool = True) -> None:
-        """Write down a delivery that begins.
+        """Record a new delivery.
 
         Args:
-            record: What is known of it.
-            agent: The number of the identity that it is for.
-            of_message: Whether its message is one of the relay's. Else it stands in its session.
+            record: Its record.
+            agent: The number of its recipient.
+            of_message: Whether its message is one of the relay's. Else the session has the message.
         """
         message = record.message_id if of_message else None
         urgent = record.priority == Priority.URGENT
@@ -155,13 +155,13 @@ class Ledger:
             self.sequences.popitem(last=False)
 
     def _written(self, delivery_id: str) -> tuple[Any, ...]:
-        """What is written of a delivery, now that the transaction begins."""
+        """Return the row of a delivery, now that the transaction begins."""
         record = self._unwritten.pop(delivery_id)
         waits, due = record.waits_for or "", ms(record.due)
         return record.id, record.is_open, record.state, waits, due, encode(record)
 
     def _write(self, record: DeliveryRecord) -> Writes:
-        """Have the next transaction write what has changed of a delivery."""
+        """Let the next transaction write a changed delivery."""
         for seen in self._watching:
             seen[record.id] = record
         is_to_come = record.id in self._unwritten
@@ -170,9 +170,9 @@ class Ledger:
 
     @asynccontextmanager
     async def reading(self, query: str, *values: Any) -> AsyncGenerator[Iterator[Found]]:
-        """The deliveries that a query finds, each as it is when its turn comes.
+        """Find deliveries by a query, each as it is when its turn comes.
 
-        What changed meanwhile is in no table yet. So whoever acts on one does it before anything is awaited.
+        Later changes are in no table yet. So the caller acts on a delivery before anything is awaited.
         """
         seen: dict[str, DeliveryRecord] = {}
         self._watching.append(seen)
@@ -187,29 +187,29 @@ class Ledger:
             self._watching = [one for one in self._watching if one is not seen]
 
     async def read(self, query: str, *values: Any) -> list[DeliveryRecord]:
-        """The deliveries that a query finds, as they are now."""
+        """Return the deliveries that a query finds, as they are now."""
         async with self.reading(query, *values) as found:
             return [record for record, _ in found]
 
     def put(self, record: DeliveryRecord) -> None:
-        """Write down what has changed of a delivery, without an event."""
+        """Record a changed delivery, without an event."""
         writes = self._write(record)
-        self._journal.record(RELAY, b"", writes=writes, told=lambda _: self.settled(record), kept=False)
+        self._journal.record(RELAY, b"", writes=writes, committed=lambda _: self.settled(record), kept=False)
 
-    def quietly(self, write: RelayWrite) -> None:
-        """Write something down that nobody hears of."""
+    def write_table(self, write: RelayWrite) -> None:
+        """Write to a table without an event."""
         self._journal.record(RELAY, b"", writes=[write], kept=False)
 
     def settle(self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False) -> DeliveryRecord:
-        """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
+        """Record a receipt, and publish its event. Secrets in a harness's words are masked.
 
         Args:
-            record: What is known of the delivery.
-            receipt: What became of it.
-            own: Whether the receipt is the host's own, so that nobody else's words are in it.
+            record: The delivery.
+            receipt: The receipt.
+            own: Whether the receipt is the host's own, without the words of others.
 
         Raises:
-            DeliveryFinal: It has its last receipt already, and this one says something else.
+            DeliveryFinal: It has its last receipt already, and this one is another one.
         """
         told = receipt if own else self._redactor.redact_value(receipt, observed=True)
         retry_at = self.retry_at(record) if isinstance(told, Failed) else None
@@ -236,8 +236,8 @@ class Ledger:
         )
         return changed
 
-    def handing(self, record: DeliveryRecord, **evidence: Any) -> DeliveryRecord:
-        """Write down that a message is about to leave for its agent, and what will show that it got there."""
+    def hand_over(self, record: DeliveryRecord, **evidence: Any) -> DeliveryRecord:
+        """Record that a message is about to leave for its agent, and the evidence to look for."""
         changed = replace(
             record,
             state=DeliveryState.HANDING,

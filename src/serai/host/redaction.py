@@ -1,4 +1,4 @@
-"""Secrets are masked on the way into a session's journal: whole actions at once, growing text as it grows."""
+"""The masking of secrets on the way into a session's journal: whole actions, and text as it grows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _Part = tuple[type[Delta], str, str]
 
 
 class Redaction:
-    """What one session's actions pass through. A part's text may hold the beginning of a secret back."""
+    """Masks one session's actions. The end of a part's text may be held back: it may begin a secret."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams: dict[_Part, StreamRedactor] = {}
 
     def masked(self, action: a.StateAction, *, is_masked: bool = False) -> list[a.StateAction]:
-        """What may happen instead: the action with its secrets masked, after what was held back before it."""
+        """Return the actions to happen instead: text that was held back, and then the masked action."""
         if is_delta(action):
             delta = self.masked_delta(action)
             return [] if delta is None else [delta]
@@ -40,13 +40,13 @@ class Redaction:
         return [*released, masked]
 
     def _so_far(self, content: ToolResultContent) -> ToolResultContent:
-        """What a running tool shows: without an end of its text that may be the first half of a secret."""
+        """Return the output of a running tool, without an end that may be the first half of a secret."""
         if not isinstance(content, ToolResultTextContent):
             return content
         return replace(content, text=self._redactor.stream(observed=True).feed(content.text))
 
     def masked_delta(self, delta: Delta) -> Delta | None:
-        """What may happen instead of a delta, with its text as far as it is sure; `None` for nothing yet."""
+        """Return the delta to happen instead, as far as its text is sure; `None` for nothing yet."""
         part = target_of(delta)
         stream = self._streams.get(part)
         if stream is None:
@@ -60,9 +60,9 @@ class Redaction:
         return replace(delta, content=content) if content else None
 
     def _released(self, action: a.StateAction) -> list[a.StateAction]:
-        """What is still held back of the parts that end with this, masked where it has to be.
+        """Return the rest of the parts that end with an action, masked where it has to be.
 
-        Of all others the text goes on: what would be let go here might be the first half of a secret.
+        Other parts go on: text that was released now might be the first half of a secret.
         """
         ended = [part for part in self._streams if _ends(action, part)]
         held = ((part, stream.flush()) for part in ended if (stream := self._streams.pop(part)).held)
@@ -70,7 +70,7 @@ class Redaction:
 
 
 def written(action: A) -> tuple[A, bytes]:
-    """An action and its JSON, to be made before it is applied: what cannot be written must not happen.
+    """Return an action and its JSON, before it is applied: what cannot be written must not happen.
 
     Text that is not Unicode, such as the name of a file that is not UTF-8, is mended with U+FFFD.
 
@@ -95,7 +95,7 @@ _MEND = Walker(_mend, _mend, _mend)
 
 
 _ENDS_TEXT = frozenset({a.SessionResponsePartAction, a.SessionToolCallStartAction})
-"""What begins where a text or a thought ends. The input of a call goes on meanwhile."""
+"""Actions that end a text or a thought. The input of a call goes on meanwhile."""
 _ENDS_ALL = frozenset(
     {
         a.SessionTurnCompleteAction,
@@ -108,7 +108,7 @@ _ENDS = _ENDS_TEXT | _ENDS_ALL | {a.SessionToolCallReadyAction}
 
 
 def _ends(action: a.StateAction, part: _Part) -> bool:
-    """Whether nothing is added to a part after this."""
+    """Tell whether an action ends a part."""
     kind, _, part_id = part
     if kind is a.SessionToolCallDeltaAction and type(action) is a.SessionToolCallReadyAction:
         return part_id == action.tool_call_id

@@ -1,9 +1,9 @@
-"""The root channel: what there is on this host, and what becomes of its sessions."""
+"""The root channel: the agents, settings and terminals of the host, and news of its sessions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -20,20 +20,29 @@ from serai.ahp.notifications import (
 )
 from serai.ahp.reducers import LiveRoot
 from serai.ahp.rules import Judgement, Verdict, rejected
-from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
+from serai.ahp.types import (
+    ROOT,
+    ConfigPropertySchema,
+    ConfigSchema,
+    FreeForm,
+    RootConfigState,
+    RootState,
+    SessionSummary,
+)
 from serai.host.channels import Channel
-from serai.host.settings import DEFAULT_AGENT, first_config, problem_with_agent
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 
 _RECORDS = "serai-root-config"
-"""Where it is written what clients have chosen instead of the first values."""
+"""The channel of the records of clients' choices."""
+_DEFAULT_AGENT = "defaultAgent"
+"""The setting that names the agent of sessions that name none."""
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
 _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
-class Root(Channel):
-    """The root channel. Changes of summaries are gathered for `delay` seconds before anyone is told."""
+class RootChannel(Channel):
+    """The root channel. Changes of summaries are gathered for `delay` seconds before they are published."""
 
     live: LiveRoot
 
@@ -46,17 +55,17 @@ class Root(Channel):
         delay: float,
         default_provider: str,
     ) -> None:
-        config = first_config(default_provider)
+        config = _first_config(default_provider)
         super().__init__(journal, now, ROOT, LiveRoot(replace(state, config=config)))
         self._first = config.values
-        """The values that hold without a choice: those of the settings file."""
+        """The values without a client's choice: those of the settings file."""
         self._frame = frame
         self._delay = delay
         self._changed: dict[str, KeptSession] = {}
         self._told: asyncio.TimerHandle | None = None
 
     async def restore(self) -> None:
-        """After a start: what clients have chosen holds. Whoever followed the channel before is told."""
+        """Restore the choices of clients after a start, and tell those who followed the channel before."""
         rows = await self.journal.store.rows(_RECORDS, 0)
         chosen: FreeForm = msgspec.json.decode(rows[-1].action) if rows else {}
         values = {name: chosen.get(name, value) for name, value in self._first.items()}
@@ -65,7 +74,7 @@ class Root(Channel):
     @property
     def default_provider(self) -> str:
         """The agent of sessions that name none."""
-        return self._values[DEFAULT_AGENT]
+        return self._values[_DEFAULT_AGENT]
 
     @property
     def _values(self) -> FreeForm:
@@ -73,34 +82,34 @@ class Root(Channel):
         return config.values if config else {}
 
     async def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop telling of summaries."""
         if self._told is not None:
             self._told.cancel()
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
-        """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
+        """Let an action happen. Without `kept` it is numbered and published, and not written to disk."""
         super().act(action, origin, kept=kept)
 
     def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        """Let a client's action happen. What it has chosen holds for the next host, too."""
+        """Let a client's action happen. Its choice holds for the next host, too."""
         before = self._values
         self.act(action, origin)
         if self._values != before:
-            # Who chooses the first value leaves the choice to the settings file again.
+            # A client that chooses the first value leaves the choice to the settings file again.
             first, values = self._first, self._values
             chosen = {name: value for name, value in values.items() if value != first.get(name)}
             self.journal.record(_RECORDS, msgspec.json.encode(chosen))
 
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
-        """What is to become of a client's action. The default agent must be one that there is."""
+        """Judge a client's action. The default agent must be one that there is."""
         judgement = super().judge(action, sender)
         if judgement.verdict is Verdict.ACCEPT and isinstance(action, a.RootConfigChangedAction):
-            problem = problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
+            problem = _problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
             return rejected("bad_config", problem) if problem else judgement
         return judgement
 
     def added(self, summary: SessionSummary) -> None:
-        """Tell of a new session. Runs are none, here and below."""
+        """Tell of a new session. Runs of workflows are left out, here and below."""
         if not is_run(summary.resource):
             self._tell("root/sessionAdded", SessionAddedParams(channel=ROOT, summary=replace(summary)))
 
@@ -111,7 +120,7 @@ class Root(Channel):
             self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
 
     def summary_changed(self, session: KeptSession) -> None:
-        """Tell soon, if the summary has changed: several changes become one notification."""
+        """Tell soon of a summary that may have changed: several changes become one notification."""
         if is_run(session.uri):
             return
         self._changed[session.uri] = session
@@ -119,7 +128,7 @@ class Root(Channel):
             self._told = asyncio.get_running_loop().call_later(self._delay, self._tell_summaries)
 
     def is_to_tell_of(self, uri: str) -> bool:
-        """Whether a session's summary may have changed without anyone having been told."""
+        """Tell whether a change of a session's summary may not have been published yet."""
         return uri in self._changed
 
     def _tell_summaries(self) -> None:
@@ -135,7 +144,7 @@ class Root(Channel):
                 self._tell("root/sessionSummaryChanged", params)
 
     def _tell(self, method: str, params: wire.Value) -> None:
-        """Send a notification to those who follow the root channel, after all that it reflects."""
+        """Send a notification to the followers of the root channel, after all that it reflects."""
         message = self._frame(codec.encode(jsonrpc.Notification(method=method, params=params)))
 
         def tell(_seq: int) -> None:
@@ -154,3 +163,26 @@ def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
     # value says the same, it is the safer one.
     empty = {name: value for name, value in _EMPTY.items() if name in changes and changes[name] is None}
     return {**changes, **empty}
+
+
+def _first_config(default_agent: str) -> RootConfigState:
+    """Return the settings, with their values as long as no client has chosen others.
+
+    The schema does not list the agents: more are found while the host runs, and no action of the protocol
+    changes a schema. They are listed beside it, in the root state.
+    """
+    known = ConfigPropertySchema(
+        type="string",
+        title="Default agent",
+        description="The agent of new sessions that name none: the provider of one of the host's agents.",
+    )
+    schema = ConfigSchema(type="object", properties={_DEFAULT_AGENT: known}, required=[_DEFAULT_AGENT])
+    return RootConfigState(schema=schema, values={_DEFAULT_AGENT: default_agent})
+
+
+def _problem_with_agent(changes: FreeForm, agents: Collection[str]) -> str | None:
+    """Return why the default agent cannot be the one that a client wants; `None` when it can."""
+    wanted = changes.get(_DEFAULT_AGENT)
+    if wanted is None or wanted in agents:
+        return None
+    return f"{_DEFAULT_AGENT!r} must be one of: {', '.join(sorted(agents))}"

@@ -1,4 +1,4 @@
-"""The host's telemetry: what is measured, and what happens in each session, as spans."""
+"""The host's telemetry: measurements, and spans of the events in each session."""
 
 from __future__ import annotations
 
@@ -27,31 +27,21 @@ class HostTelemetry(Telemetry):
     """The telemetry of one host, on channels that have no state."""
 
     def __init__(
-        self,
-        journal: Journal,
-        frame: Callable[[bytes], bytes],
-        redact: Callable[[str], str],
-        *,
-        sessions: Callable[[], int],
-        active_turns: Callable[[], int],
-        connections: Callable[[], int],
+        self, journal: Journal, frame: Callable[[bytes], bytes], redact: Callable[[str], str]
     ) -> None:
         super().__init__(redact, time.time_ns, self._export)
         self._subscriptions = journal.subscriptions
         self._frame = frame
-        self.metrics.sessions.read_from(sessions)
-        self.metrics.active_turns.read_from(active_turns)
-        self.metrics.connections.read_from(connections)
         journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> None:
-        """Let someone follow a channel, if it is one of telemetry."""
+        """Let a subscriber follow a channel, if it is one of telemetry."""
         if parse(uri) is not None:
             self.follow(uri)
             self._subscriptions.add(uri, subscriber)
 
     def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
-        """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
+        """Deliver telemetry to its followers. Nothing depends on it, so it waits for nothing."""
         uri = channel.uri
         params = OtlpExportParams(channel=uri, payload=payload)
         message = codec.encode(jsonrpc.Notification(method=METHODS[channel.signal], params=params))
@@ -76,7 +66,7 @@ class SessionTelemetry:
         self._summary = summary
         self._owner = {"gen_ai.agent.name": summary.provider, "gen_ai.conversation.id": session}
         self.turn: Span | None = None
-        """The turn that runs."""
+        """The span of the running turn."""
         self._labels: dict[str, str] = {}  # what tells measurements of this turn from those of others
         self._usage: UsageInfo | None = None  # the last word on it counts
         self._calls: dict[str, tuple[str, Span]] = {}
@@ -84,7 +74,7 @@ class SessionTelemetry:
         self._begun_by: Span | None = None
 
     def happened(self, action: a.StateAction) -> None:
-        """An action was applied."""
+        """Observe an action that was applied."""
         observe = self._OBSERVED.get(type(action))
         if observe is None:
             return
@@ -180,7 +170,7 @@ class SessionTelemetry:
     }
 
     def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
-        """A message wants in."""
+        """Begin the span of a delivery."""
         known: dict[str, str] = {}
         if self._spans.recording:  # there are many of them, and mostly nobody listens
             known = {"serai.delivery.mode": mode.value, "serai.delivery.id": delivery_id}
@@ -188,11 +178,11 @@ class SessionTelemetry:
         self._deliveries[delivery_id] = mode.value, Span(self._spans, "deliver", known, kind=CONSUMER)
 
     def begins(self, delivery_id: str) -> None:
-        """The turn that starts next is begun by this delivery."""
+        """Note the delivery that begins the next turn."""
         _, self._begun_by = self._deliveries.get(delivery_id, ("", None))
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        """What became of a delivery so far."""
+        """Note a receipt of a delivery."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             return
         mode, span = self._deliveries.pop(delivery_id, ("", None))

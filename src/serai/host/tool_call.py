@@ -11,14 +11,14 @@ from serai.ahp.reducers import LiveSession
 from serai.host.session.questions import Expected, failed_result
 
 OUTCOME_UNKNOWN = "outcome_unknown"
-"""The code of the error of a call that ran, and whose end nobody has told."""
+"""Error code of a call that ran, and whose end is unknown."""
 
 
 class ToolCall:
     """A tool call of a running turn.
 
-    `begun` has the calls that run already while someone is asked whether they may, by their ids; `patience`
-    is how long a client may take to run one, in seconds.
+    `begun` has the calls, by id, that run already while a person is asked about them; `patience` is the
+    longest time for a client to run one, in seconds.
     """
 
     def __init__(
@@ -40,24 +40,24 @@ class ToolCall:
         self.id = call_id
         self.name = name
         self.input: str | None = None
-        """The input that counts: the person may have changed it."""
+        """The input in force: the person may have changed it."""
         self.approved = False
         self.denied = False
-        """Whether someone said no."""
+        """True when the person said no."""
         self.option: str | None = None
-        """The option that was chosen."""
+        """The chosen option."""
         self.reason: t.StringOrMarkdown | None = None
-        """Why the person said no."""
+        """The person's reason for a no."""
         self.suggestion: t.UserMessage | None = None
-        """What the person would rather have, when they said no."""
+        """The person's suggestion with a no."""
         self.shown: list[t.ToolResultContent] = []
-        """What it has shown so far."""
+        """The content that it has shown so far."""
         self._answer: asyncio.Future[Any] | None = None
         self._result: asyncio.Future[Any] | None = None
         self._leave: asyncio.Future[Any] | None = None
 
     def grow(self, more: str, message: t.StringOrMarkdown | None = None) -> None:
-        """More of the input is known, or what the call is going to do."""
+        """Add to the input, or change the description of the call."""
         self.input = (self.input or "") + more
         self._act(
             a.SessionToolCallDeltaAction(
@@ -105,9 +105,9 @@ class ToolCall:
             await self._wait_for(answer)
 
     async def rejoin(self, state: t.ToolCallState) -> None:
-        """Go on with a call that stood in its turn before the host was stopped.
+        """Continue a call of a turn that the end of the host has interrupted.
 
-        One that someone was asked about waits for the answer, under the same id.
+        An open question waits for its answer, under the same id.
         """
         self.input = getattr(
             state, "tool_input", None
@@ -150,14 +150,14 @@ class ToolCall:
         )
 
     def begun(self) -> None:
-        """Say that the call runs already, though someone is asked whether it may.
+        """Mark the call as running, though a person is still asked about it.
 
-        When the turn ends it has failed then, and was not skipped.
+        When the turn ends, such a call has failed, and was not skipped.
         """
         self._begun[self.id] = self
 
     def show(self, *content: t.ToolResultContent) -> None:
-        """Show what the running tool has so far."""
+        """Show the content that the running tool has so far."""
         self.shown = list(content)
         self._act(
             a.SessionToolCallContentChangedAction(
@@ -176,7 +176,7 @@ class ToolCall:
         confirm_result: bool = False,
         meta: t.FreeForm | None = None,
     ) -> bool:
-        """The tool has finished, well or (with `error`) not. Returns whether its result may be used.
+        """End the call, well or (with `error`) not. Returns whether its result may be used.
 
         `meta` goes out with the action and is not kept.
         """
@@ -207,7 +207,7 @@ class ToolCall:
         return confirmed.approved
 
     def expect_result(self) -> None:
-        """A client runs this call: be ready for its result before the client knows of it."""
+        """Prepare for the result of a call that a client runs, before the client knows of it."""
         self._result = self._expect(("complete", self.id))
         # Someone may be asked whether the result may be used, and answer in the same moment.
         self._leave = self._expect(("result", self.id))
@@ -215,8 +215,8 @@ class ToolCall:
     async def result(self) -> t.ToolCallResult:
         """Wait for the result of a call that a client runs, and for leave to use it where that is needed.
 
-        A client that takes too long has failed. A person may take any time, and a result that they deny is
-        not handed over: what comes instead is an error with the code `result-denied`.
+        A call fails when its client takes too long. A person may take any time. For a result that they deny,
+        this returns an error with the code `result-denied`.
         """
         if self._result is None or self._leave is None:
             raise RuntimeError(f"call {self.id!r} is not run by a client")
@@ -236,17 +236,17 @@ class ToolCall:
         return action.result
 
 
-def untold(who: str = "agent") -> t.ToolCallError:
-    """Why a call that ran has failed: whoever ran it did not tell how it ended."""
+def unknown_outcome(who: str = "agent") -> t.ToolCallError:
+    """Make the error of a call whose end was not reported."""
     return t.ToolCallError(message=f"the {who} did not tell how this ended", code=OUTCOME_UNKNOWN)
 
 
 def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterator[a.StateAction]:
-    """What is to be told of the calls that the turn leaves open, before it ends.
+    """Yield the actions that end the open calls of a turn, before it ends.
 
-    The end of a turn cancels them as skipped: the protocol has it so. That must not be said of something that
-    was done, or half of it. So what runs has failed, with what it has shown so far. A result that nobody has
-    allowed may not be used. What has not begun is left to the end of the turn.
+    By the protocol, the end of a turn cancels them as skipped. That would be wrong for a call that has run,
+    wholly or in part. So a running call fails, with the content shown so far. A result that nobody has
+    allowed may not be used. A call that has not begun is left to the end of the turn.
     """
     turn = session.turn
     if turn is None:
@@ -254,9 +254,12 @@ def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterat
     for call in list(turn.calls()):
         match call:
             case t.ToolCallRunningState():
-                shown, error = call.content, untold("agent" if call.tool_client_id is None else "client")
+                shown, error = (
+                    call.content,
+                    unknown_outcome("agent" if call.tool_client_id is None else "client"),
+                )
             case t.ToolCallPendingConfirmationState() if call.tool_call_id in begun:
-                shown, error = begun[call.tool_call_id].shown or None, untold()
+                shown, error = begun[call.tool_call_id].shown or None, unknown_outcome()
             case t.ToolCallPendingResultConfirmationState():
                 yield a.SessionToolCallResultConfirmedAction(
                     turn_id=turn.id, tool_call_id=call.tool_call_id, approved=False

@@ -1,4 +1,4 @@
-"""A running turn, as the agent sees it: where it says, thinks, does and asks.
+"""A running turn, as the agent sees it: the place where it answers, thinks, calls tools and asks.
 
     async def answer(turn):
         await turn.say("I will look.")
@@ -14,76 +14,36 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from serai.ahp import actions as a, types as t, wire
-from serai.ahp.commands import ResourceReadResult
 from serai.contract import DeliveryRecord
-from serai.customizations.containers import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
-from serai.host.session.core import SessionCore, SessionView
+from serai.host.session.core import SessionCore, SessionView, Subagent
 from serai.host.session.questions import Answers, Questions
-from serai.host.surroundings.terminals import HostTerminal
+from serai.host.surroundings.terminals import HostTerminal, Terminals
 from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
-__all__ = ["GRANTS", "Answers", "Reach", "ReadsFiles", "Subagent", "Turn"]
+__all__ = ["GRANTS", "Answers", "Subagent", "Turn"]
 
 GRANTS = "serai.grants"
-"""In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
-
-
-class ReadsFiles(Protocol):
-    """Reads files for an agent."""
-
-    async def __call__(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
-        """Read a file, or some of its lines. See `Session.read`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Subagent:
-    """A session that an agent began, and its first turn. Made by `Session.delegate`."""
-
-    uri: str
-    content: t.ToolResultSubagentContent
-    """What a tool call shows of it."""
-    answer: Callable[[], Awaitable[t.Turn]]
-    """Lets the other agent answer, and waits for it. Cancelling cancels its turn, too.
-
-    Raises `SessionFailed` when its agent did not start, and `SessionGone` when someone took the turn back, or
-    disposed of the session."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What an agent reaches beyond its session's state: customisations, files, programs, other agents."""
-
-    definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
-    read: ReadsFiles
-    write: Callable[[str, str], Awaitable[None]]
-    terminal: Callable[..., Awaitable[HostTerminal]]
-    """Starts a terminal. See `Terminals.start`."""
-    delegate: Callable[[str, t.UserMessage, str], Awaitable[Subagent]]
-    """Begins a session for another agent: which, what it is to do, a title."""
-    call_ready: Callable[[a.SessionToolCallReadyAction], None]
-    """Is called when a tool call can be run."""
+"""Name, in a session's `_meta`, of the tools that may run without asking again. Only the host writes it."""
 
 
 class Turn(SessionView):
     """The agent's side of a running turn."""
 
     message: t.UserMessage
-    """What the turn answers. The harness takes it from the message that it was handed, and sets it."""
+    """The message that the turn answers. The harness takes it from its delivery, and sets it."""
 
     def __init__(
         self,
         core: SessionCore,
         questions: Questions,
-        reach: Reach,
+        terminals: Terminals,
         turn_id: str,
         delivery_id: str,
         *,
@@ -93,35 +53,32 @@ class Turn(SessionView):
     ) -> None:
         super().__init__(core)
         self._questions = questions
-        self._reach = reach
+        self._terminals = terminals
         self._own = own
         self._take_steering = take_steering
         self.id = turn_id
         self.delivery_id = delivery_id
-        """The delivery that began it."""
+        """The id of the delivery that began it."""
         self.handed: dict[str, DeliveryRecord] = {}
         """The deliveries that are on their way to the agent with it, and have no final receipt yet."""
         self.entered: list[DeliveryRecord] = []
         """The deliveries that it answers."""
         self.next_call = ""
-        """The tool call that comes after the steering message that is taken now."""
+        """The tool call that follows the steering message that is taken now."""
         self.is_running = True
-        """Whether what is done here still counts: someone may have cancelled the turn."""
+        """True until the turn ends; afterwards nothing that is done here counts."""
         self.end: asyncio.Future[t.Turn] | None = None
-        """Where whoever began the turn waits for its end."""
+        """The end of the turn, for the one who began it and waits."""
         self.task: asyncio.Task[None] | None = None
         self.begun: dict[str, ToolCall] = {}
-        """The calls that run already while someone is asked whether they may."""
-        self.definitions = reach.definitions
-        """Returns the agents, skills, prompts, rules, hooks and MCP servers that the session has now. Use
-        those that are `enabled`, and run nothing of those that are not `runnable`."""
-        self.read = reach.read
-        """Reads a file: below the session's folders, or what a person has allowed. See `Session.read`."""
-        self.write = reach.write
-        """Writes a file as a whole: below the session's folder, or where a person has allowed it."""
+        """The calls, by id, that run already while a person is asked about them."""
+        self.definitions = core.definitions
+        """Returns the customisations that the session has now. See `SessionCore.definitions`."""
+        self.write = core.write
+        """Writes a file as a whole. See `SessionCore.write`."""
         self.room = core.journal.room
         """Waits while too much waits for the disk."""
-        self._terminals: list[HostTerminal] = []
+        self._started: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
         self._parts = parts
         self._calls = 0
@@ -136,22 +93,22 @@ class Turn(SessionView):
         self.task.add_done_callback(lambda _task: self._leave(answer))
 
     def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
-        """The answer has ended, one way or another: leave nothing of it behind."""
+        """Clean up after the answer, however it has ended."""
         answer.close()  # a turn that is cancelled at once never began it
         if self._is_cancelled:
-            for terminal in self._terminals:
+            for terminal in self._started:
                 self._core.spawn(terminal.close())
 
     # -- the session ---------------------------------------------------------------------------------------
 
     @property
     def asked(self) -> t.UserMessage:
-        """What the turn answers, as the state has it: the text of what began it."""
+        """The message that the turn answers, as the session's state has it."""
         running = self._core.live.snapshot().active_turn
         return running.user_message if running is not None else t.UserMessage(text="")
 
     def granted(self, tool: str) -> bool:
-        """Whether someone has allowed a tool for the rest of the session."""
+        """Tell whether someone has allowed a tool for the rest of the session."""
         return tool in self._grants()
 
     def grant(self, tool: str) -> None:
@@ -160,7 +117,7 @@ class Turn(SessionView):
             self._core.note(GRANTS, [*self._grants(), tool])
 
     def _grants(self) -> list[str]:
-        return (self._core.live.head.meta or {}).get(GRANTS, [])
+        return self._core.noted(GRANTS) or []
 
     def keep(self, data: bytes, content_type: str) -> t.ContentRef:
         """Keep content beside the session, such as a file before and after an edit, and refer to it."""
@@ -182,7 +139,7 @@ class Turn(SessionView):
         await self.room()
 
     def add(self, text: str, *, reasoning: bool = False) -> None:
-        """Add to the answer, or to the reasoning, at once. Who adds much waits for `room` now and then."""
+        """Add to the answer, or to the reasoning, at once. Between many additions, wait for `room`."""
         kind = t.ReasoningResponsePart if reasoning else t.MarkdownResponsePart
         if self._part is None or self._part[0] is not kind:
             self._parts += 1
@@ -193,7 +150,7 @@ class Turn(SessionView):
         self._act(delta(turn_id=self.id, part_id=self._part[1], content=text))
 
     async def notice(self, content: t.StringOrMarkdown) -> None:
-        """Tell both the agent and the person something that neither of them said."""
+        """Show both the agent and the person a notice of the system."""
         self._part = None
         self._act(
             a.SessionResponsePartAction(
@@ -203,7 +160,7 @@ class Turn(SessionView):
         await self.room()
 
     def apart(self) -> None:
-        """What is said or thought next begins a part of its own."""
+        """Begin a new part with the next text or thought."""
         self._part = None
 
     async def refer(self, content: t.ContentRef) -> None:
@@ -215,22 +172,22 @@ class Turn(SessionView):
         self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
 
     async def used(self, usage: t.UsageInfo) -> None:
-        """Report what the turn has used so far.
+        """Report the usage of the turn so far.
 
         Raises:
-            Mismatch: A count is no number, or none that can be written.
+            Mismatch: A count is not a number that can be written.
         """
         usage = wire.decode(wire.encode(usage), t.UsageInfo)
         self._act(a.SessionUsageAction(turn_id=self.id, usage=usage))
 
     async def activity(self, text: str | None) -> None:
-        """Say what the session is doing, in a few words; `None` for nothing."""
+        """Show in a few words what the session is doing; `None` for nothing."""
         self._act(a.SessionActivityChangedAction(activity=text))
 
     # -- asking --------------------------------------------------------------------------------------------
 
     async def ask(self, request: t.SessionInputRequest) -> Answers:
-        """Ask the person something, and wait for the answer. What stands open already is not asked again."""
+        """Ask the person something, and wait for the answer. A question that is open is not asked again."""
         answer = self._questions.expect(("input", request.id))
         is_open = any(one.id == request.id for one in self._core.live.head.input_requests or ())
         if not is_open and not answer.done():
@@ -243,7 +200,7 @@ class Turn(SessionView):
         """Take the message that someone wants to reach the agent now, if there is one.
 
         Args:
-            evidence: How it is known that the agent has it: it stands in the receipt.
+            evidence: The evidence that the agent has it, for the receipt.
             before_call: Whether a tool call comes next, or its id: the receipt then names it.
             of_relay: Whether messages of the relay are taken, too. They wait for a tool call, or for idle.
         """
@@ -264,7 +221,7 @@ class Turn(SessionView):
             ProtocolError: There is no such agent.
             CapabilityUnsupported: Too many agents stand one above the other.
         """
-        return await self._reach.delegate(provider, message, title)
+        return await self._core.delegate(provider, message, title)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -358,9 +315,9 @@ class Turn(SessionView):
         )
 
     async def found_call(self, call_id: str) -> ToolCall | None:
-        """A call that stood in the turn before the host was stopped; `None` when there is none.
+        """Find a call of a turn that the end of the host has interrupted; `None` when there is none.
 
-        One that someone was asked about waits for the answer, as `ToolCall.ready` does.
+        A call with an open question waits for its answer, as `ToolCall.ready` does.
         """
         turn = self._core.live.turn
         state = next(iter(turn.calls(call_id)), None) if turn is not None else None
@@ -399,21 +356,21 @@ class Turn(SessionView):
         )
         if not self._is_cancelled:
             uri = f"ahp-terminal:/{self._core.new_id()}"
-            terminal = await self._reach.terminal(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
+            terminal = await self._terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
             if not self._is_cancelled:
-                self._terminals.append(terminal)
+                self._started.append(terminal)
                 return terminal
             await terminal.close()
         raise SessionGone(f"the turn {self.id!r} was cancelled")
 
     @property
     def _is_cancelled(self) -> bool:
-        """Whether the answer was cancelled, and what it had started was ended."""
+        """True when the answer was cancelled."""
         return self.task is not None and self.task.cancelled()
 
     def _act(self, action: a.StateAction) -> None:
-        """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
+        """Let an action of the agent happen, unless its turn is over."""
         if self.is_running:
             self._core.act(action)
             if type(action) is a.SessionToolCallReadyAction:
-                self._reach.call_ready(action)
+                self._core.call_ready(action)

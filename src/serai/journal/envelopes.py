@@ -1,6 +1,6 @@
-"""Envelopes as bytes: an action is encoded once, its number spliced in, and the last ones are kept.
+"""Envelopes as bytes: an action is encoded once, its number is spliced in, and the newest are kept.
 
-Most clients that come back have missed little: what they missed is still in memory.
+Most clients that reconnect have missed little, and that is still in memory.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _PREFIX = b'{"jsonrpc":"2.0","method":"action","params":'
 def envelope(
     channel: str, action: bytes, server_seq: int, origin: bytes | None = None, rejection: str | None = None
 ) -> bytes:
-    """The JSON of an `ActionEnvelope`, from an action that is JSON already."""
+    """Return the JSON of an `ActionEnvelope` from the JSON of its action."""
     return b"".join(_pieces(channel, action, server_seq, origin, rejection))
 
 
 def notification(
     channel: str, action: bytes, server_seq: int, origin: bytes | None = None, rejection: str | None = None
 ) -> bytes:
-    """The JSON of the notification that an envelope travels as."""
+    """Return the JSON of the notification that carries an envelope."""
     pieces = _pieces(channel, action, server_seq, origin, rejection)
     pieces.insert(0, _PREFIX)
     pieces.append(b"}")
@@ -54,17 +54,17 @@ def _head(channel: str) -> bytes:
 MAX_ENVELOPES = 10_000
 MAX_BYTES = 4 * 1024 * 1024
 _AROUND = 128
-"""About what an envelope has around its action."""
+"""Assumed size of an envelope around its action, in bytes."""
 
 
 class _Envelope(NamedTuple):
-    """What an envelope is made of. It is put together when someone asks for it: few are."""
+    """The parts of an envelope. It is put together when it is needed, which is rare."""
 
     seq: int
     channel: str
     origin: bytes | None
     action: bytes | Item
-    """Its JSON; or the item, when nobody was told of it so far and it is not written."""
+    """Its JSON; or the item, when it was not published and is not encoded."""
     size: int
 
 
@@ -77,11 +77,11 @@ class Recent:
         self._complete_after = 0
 
     def start_after(self, seq: int) -> None:
-        """Nothing up to this number is known here."""
+        """Set the number up to which nothing is known here."""
         self._complete_after = seq
 
     def add(self, seq: int, item: Item) -> None:
-        """Keep an action with its number, and let the oldest go where there are too many."""
+        """Keep an action with its number, and drop the oldest ones above the bounds."""
         envelopes = self._envelopes
         size = item.size + _AROUND
         envelopes.append(_Envelope(seq, item.channel, item.origin, item.json or item, size))
@@ -92,7 +92,7 @@ class Recent:
             self._complete_after = oldest.seq
 
     def after(self, seq: int, channels: Collection[str]) -> list[bytes] | None:
-        """All envelopes of some channels above a number; `None` when some of them are no longer here."""
+        """Return all envelopes of some channels above a number; `None` when some of them are gone."""
         if seq < self._complete_after:
             return None
         found: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The journal: one order for all that happens, on disk before anyone hears of it.
+"""The journal: one order for all actions, on disk before anyone hears of them.
 
     append → (waits) → one transaction for all that waits → publish, in order
 
@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Entry, Item, Measured, Record, Writes, fill, is_delta, size_of
+from serai.journal.batches import (
+    Barrier,
+    Entry,
+    Item,
+    JournalRecord,
+    Measured,
+    Writes,
+    fill,
+    is_delta,
+    size_of,
+)
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -35,19 +45,19 @@ __all__ = ["Journal", "Measured"]
 _log = logging.getLogger(__name__)
 
 _MOST = 0.7
-"""When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
+"""Share of the wait after which the next entry ends it: that saves the loop one wake-up."""
 _WAITING_BYTES = 8 * 1024 * 1024
-"""Past so many bytes that wait for a commit, neither agents nor clients are read."""
+"""Bytes waiting for a commit above which neither agents nor clients are read."""
 _AROUND = 64
-"""About how many bytes an action has beside its text."""
+"""Assumed size of an action beside its text, in bytes."""
 _ABOUT = 192
-"""About how many bytes an action has that nobody has encoded yet."""
+"""Assumed size of an action that is not encoded yet, in bytes."""
 _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
-"""How long to wait before a batch is tried again while the disk is full, in seconds."""
+"""Seconds before each retry of a batch while the disk is full."""
 
 
 class Journal:
-    """One ordered, durable log, and those who follow it.
+    """One ordered, durable log, and its followers.
 
     All methods but `open`, `close`, `committed` and `room` return at once and are called on the event loop.
     A message becomes bytes on the wire with `frame`, once for all who follow.
@@ -59,22 +69,23 @@ class Journal:
         self.subscriptions = self._publisher.subscriptions
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
-        """Is called after each batch that was committed."""
+        """Called after each batch that was committed."""
         self.recent_blobs: deque[BlobRow] = deque(maxlen=16)
-        """The last content that was committed, while someone observes."""
+        """The newest committed content, while someone observes."""
         self._waiting: list[Entry] = []
         self._waiting_bytes = 0
         self._urgent = False
         self._side = Batch()  # what goes into the next transaction beside its items
         self._touched: dict[str, KeptSession] = {}
         self._busy = True
-        """Whether a batch is under way, or the journal is not open: what comes then waits for the next."""
+        """True while a batch is being written, or the journal is not open: entries wait for the next
+        batch."""
         self._due: asyncio.Handle | None = None
-        """Begins the next batch, soon or when it has waited for company."""
+        """The timer or call that begins the next batch."""
         self._enough = math.inf
-        """When it has waited long enough to be begun by the next one that comes."""
+        """Time from which on the next entry begins the batch."""
         self._is_writing = False
-        """Whether the store has something to write: then it has given out numbers that nobody knows yet."""
+        """True while the store writes: it has given out numbers that nobody knows yet."""
         self._standstill = Standstill()
         self._is_closing = False
         self._room = asyncio.Event()
@@ -112,13 +123,13 @@ class Journal:
 
     @property
     def ended(self) -> asyncio.Future[None]:
-        """Is done when nothing is written any more. If that is for an error, the host has to end too."""
+        """A future that is done when writing has ended. If it has an error, the host has to end too."""
         if self._ended is None:
             raise RuntimeError("the journal is not open")
         return self._ended
 
     def observe(self, observed: Callable[[str, StateAction, int], None] | None) -> None:
-        """Have someone told each action that is committed, its channel and number; or (`None`) nobody."""
+        """Set the observer of each committed action, its channel and number; or (`None`) remove it."""
         self._publisher.observed = observed
         self.recent_blobs.clear()
 
@@ -129,7 +140,7 @@ class Journal:
 
     @property
     def unavailable(self) -> StorageUnavailable | None:
-        """Why nothing can be written at the moment."""
+        """The reason why nothing can be written at the moment."""
         return self._standstill.reason
 
     # -- what waits for the next commit --------------------------------------------------------------------
@@ -147,14 +158,14 @@ class Journal:
         """Let an action happen that was applied already.
 
         Args:
-            channel: Whose action it is.
-            action: What happened.
+            channel: The channel of the action.
+            action: The action.
             origin: The client that dispatched it.
-            session: The session whose state it changed, so that the change is kept with it.
-            kept: Whether it is written to disk. If not it is numbered and published all the same.
-            encoded: Its JSON. Whoever applies an action makes it first: what cannot be written must not
-                happen. What is not kept, and can be written for sure, may come without: then it is made when
-                someone is told of it.
+            session: The session whose state it changed: the change is kept with it.
+            kept: Whether it is written to disk. It is numbered and published in any case.
+            encoded: Its JSON, made before the action is applied: what cannot be written must not
+                happen. An action that is surely valid may come without: then it is encoded when
+                it is needed.
         """
         if session is not None:
             self._touched[session.uri] = session
@@ -169,7 +180,7 @@ class Journal:
             self._count(len(encoded) or _ABOUT)
             urgent = True
         whose = wire.encode(origin) if origin else None
-        self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
+        self._wait(Item(channel, action, origin=whose, kept=kept, json=encoded), urgent=urgent)
 
     def record(
         self,
@@ -177,27 +188,22 @@ class Journal:
         record: bytes,
         *,
         writes: Writes = (),
-        told: Callable[[int], None] = lambda _number: None,
+        committed: Callable[[int], None] = lambda _number: None,
         kept: bool = True,
     ) -> None:
-        """Keep a record that is no action: it has its place in the order, and is not published.
+        """Record something that is no action: it has its place in the order, and is not published.
 
         Args:
-            channel: Whose record it is.
+            channel: The channel of the record.
             record: JSON.
             writes: Changes of the relay's tables that are committed with it.
-            told: Is called with its number once it is committed. If it raises, that is logged.
-            kept: Whether the record itself is written; if not, only what it writes beside it.
+            committed: Called with its number once it is committed. Its exceptions are logged.
+            kept: Whether the record itself is written, or only its `writes`.
         """
         self._count(len(record))
-        self._waiting.append(Record(channel, record, writes, told, kept=kept))
+        self._waiting.append(JournalRecord(channel, record, writes, committed, kept))
         if not self._urgent:
             self._hurry()
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether no more can be sent back: nothing can be written, and much waits for that already."""
-        return self._standstill.is_crowded
 
     def reject(
         self,
@@ -209,30 +215,30 @@ class Journal:
         *,
         waits: bool = False,
     ) -> None:
-        """Send an action back to who dispatched it. It takes a number and is not kept.
+        """Send an action back to the client that dispatched it. It takes a number and is not kept.
 
-        While nothing can be written the line stands still, and this passes it, unless it `waits`: for it says
-        that something is written.
+        While nothing can be written, a rejection passes the line, unless it `waits` because it says that
+        something is written.
         """
         item = Item(channel, action, origin=wire.encode(origin), kept=False, rejection=reason, only_to=sender)
-        if self.unavailable is None:
+        if waits or self.unavailable is None:
             self._wait(item, urgent=True)
         else:
-            self._standstill.put_aside(item, waits=waits)
+            self._standstill.put_aside(item)
             self._tell_aside()
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
-        """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
+        """Publish an action to the client that dispatched it alone. It takes a number and is not kept."""
         self._wait(Item(channel, action, origin=wire.encode(origin), kept=False, only_to=sender), urgent=True)
 
     def then(
         self, effect: Callable[[int], None], *, instead: Callable[[StorageUnavailable], None] | None = None
     ) -> None:
-        """Do something once all that waits is committed and published.
+        """Call something once all that waits is committed and published.
 
         Args:
-            effect: Is called with the last number before it. If it raises, that is logged.
-            instead: Is called in its place, with the reason, as soon as nothing can be written. Without it,
+            effect: Called with the last number before it. Its exceptions are logged.
+            instead: Called in its place, with the reason, as soon as nothing can be written. Without it,
                 the effect waits for room.
         """
         if instead is not None and (reason := self._standstill.reason) is not None:
@@ -242,22 +248,22 @@ class Journal:
 
     @property
     def side(self) -> Batch:
-        """What is written in the next transaction beside its items: clients, marks, blobs, disposals."""
+        """Other rows of the next transaction: clients, marks, blobs, disposals."""
         self._hurry()
         return self._side
 
     def touch(self, session: KeptSession) -> None:
-        """See to it that the next transaction holds what is new of this session."""
+        """Let the next transaction save the changes of a session."""
         self._touched[session.uri] = session
 
     async def committed(self, *, patient: bool = True) -> None:
         """Wait until all that waits now is committed and published. Cancelling changes nothing.
 
         Args:
-            patient: Whether to wait, too, until there is room on a full disk.
+            patient: Whether to wait until there is room on a full disk, too.
 
         Raises:
-            StorageUnavailable: Nothing can be written now, and who asks is not patient.
+            StorageUnavailable: Nothing can be written now, and the caller is not patient.
             SeraiError: Writing has failed.
         """
         done: asyncio.Future[StorageUnavailable | None] = asyncio.get_running_loop().create_future()
@@ -276,7 +282,7 @@ class Journal:
             raise unavailable
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
-        """Whether so much waits for the disk that no more should be read now.
+        """Tell whether so much waits for the disk that no more should be read now.
 
         If so, `go_on` is called once there is room, or once it is known that nothing can be written: on a
         full disk people are told so instead of being held up.
@@ -292,7 +298,7 @@ class Journal:
             go_on()
 
     async def room(self) -> None:
-        """Wait while too much waits for the disk: who produces much calls this first."""
+        """Wait while too much waits for the disk: producers of much call this first."""
         await self._room.wait()
 
     def _wait(self, item: Entry, *, urgent: bool) -> None:
@@ -306,7 +312,7 @@ class Journal:
                 self._company_has_come()
 
     def _hurry(self) -> None:
-        """What waits is to be durable, and waits for no company: only for what else happens in this tick."""
+        """Begin a durable batch at the end of this tick, without waiting for more entries."""
         if not self._urgent:
             self._urgent = True
             if not self._busy:
@@ -326,7 +332,7 @@ class Journal:
         self._due = asyncio.get_running_loop().call_soon(self._begin)
 
     def _wait_for_company(self) -> None:
-        """Write what waits, nothing but deltas, once it has waited for more."""
+        """Begin a batch of nothing but deltas after a short wait for more."""
         window = self._publisher.patience
         if not window:
             self._begin_soon()
@@ -400,12 +406,12 @@ class Journal:
         self._due = asyncio.get_running_loop().call_later(wait, again)
 
     def _tell_aside(self) -> None:
-        """Tell what passes the line: not while a batch is under way, for that may have lower numbers."""
+        """Publish the rejections, unless a batch is being written, which may have lower numbers."""
         if not self._is_writing:
             self._standstill.tell_aside(self._write, self._publisher.publish)
 
     def _write(self, batch: Batch, tell: Callable[[asyncio.Future[int]], None]) -> None:
-        """Have a batch written, one at a time, and then its outcome told."""
+        """Write a batch, one at a time, and then call back with the outcome."""
 
         def written(writing: asyncio.Future[int]) -> None:
             self._is_writing = False
@@ -426,7 +432,7 @@ class Journal:
             writing.add_done_callback(written)
 
     def _written(self, items: list[Entry], batch: Batch, first: int, commit_seconds: float = 0.0) -> None:
-        """A batch is written: say so, and go on with what has come meanwhile."""
+        """Publish a written batch, and continue with the entries that came meanwhile."""
         if self._publisher.observed is not None:
             self.recent_blobs.extend(batch.blobs)
         self._publisher.publish(items, first)
@@ -434,7 +440,7 @@ class Journal:
             took = self._publisher.took
             self.measured(Measured(len(batch.items), size_of(batch), commit_seconds, took))
         if batch.durable:
-            # Whoever was answered acts again in this tick: what they do belongs to the next batch.
+            # Those who were answered act again in this tick: their actions belong to the next batch.
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
         else:
             self._go_on()

@@ -1,4 +1,4 @@
-"""Publishes what was committed: in one order, framed once for all, with few writes."""
+"""The publisher of committed entries: in one order, framed once for all, with few writes."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 from functools import partial
 
 from serai.ahp.actions import StateAction
-from serai.journal.batches import Barrier, Entry, Item, Record
+from serai.journal.batches import Barrier, Entry, Item, JournalRecord
 from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
 
 _log = logging.getLogger(__name__)
 
 _WINDOW = 0.005
-"""A batch of nothing but deltas waits at most so long for company, in seconds."""
+"""Longest wait of a batch of nothing but deltas, in seconds."""
 _SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
-"""It waits so many times as long as the last publishing took: longer where many hear the same, for then most
-of what publishing costs is saved."""
+"""Length of that wait, in lengths of the last publishing: longer where many hear the same, which saves the
+most."""
 _SHORTEST_WINDOW = 0.0002
-"""A shorter wait costs more than it saves."""
+"""Shortest wait, in seconds: a shorter one costs more than it saves."""
 
 
 class Publisher:
-    """Tells those who follow, and does what was to happen in between. A message is framed once for all."""
+    """Publishes entries, and runs the barriers between them. A message is framed once for all."""
 
     def __init__(self, frame: Callable[[bytes], bytes]) -> None:
         self.subscriptions = Subscriptions()
@@ -32,28 +32,28 @@ class Publisher:
         self.last_seq = 0
         """The last number that was published."""
         self.took = 0.0
-        """How long the last batch took, in seconds."""
+        """Duration of the last publishing, in seconds."""
         self.observed: Callable[[str, StateAction, int], None] | None = None
-        """Is called with each action that is committed, its channel and number; `None` while nobody asks."""
+        """Called with each committed action, its channel and number; `None` without an observer."""
         self._frame = frame
         self._fan_out = 0.0
-        """How many have heard each action of it, on average."""
+        """Number of followers of each entry of the last batch, on average."""
         self._writes = 0
 
     def start_after(self, seq: int) -> None:
-        """Nothing up to this number is known here."""
+        """Set the number up to which nothing is known here."""
         self.last_seq = seq
         self.recent.start_after(seq)
 
     @property
     def patience(self) -> float:
-        """How long deltas should wait for company, in seconds, for what it saves; 0 for not at all."""
+        """Worthwhile wait for more deltas, in seconds; 0 for none."""
         share = _SHARE_OF_MANY if self._fan_out >= _MANY else _SHARE
         window = min(_WINDOW, share * self.took)
         return window if window >= _SHORTEST_WINDOW else 0.0
 
     def publish(self, entries: list[Entry], first: int) -> None:
-        """Tell a batch that is committed, in order, given the number of its first action."""
+        """Publish a committed batch, in order, given the number of its first action."""
         started = time.perf_counter()
         seq, self._writes = first - 1, 0
         run: list[tuple[str, bytes]] = []
@@ -64,8 +64,8 @@ class Publisher:
                 _do(entry.then, seq)
                 continue
             seq += 1
-            if type(entry) is Record:
-                _do(entry.told, seq)
+            if type(entry) is JournalRecord:
+                _do(entry.committed, seq)
             elif type(entry) is Item:
                 if entry.only_to is None:
                     if self.subscriptions.is_followed(entry.channel):

@@ -1,4 +1,4 @@
-"""How a session's state is kept: its completed turns in rows of their own, the rest in a head.
+"""The stored form of a session's state: its completed turns in rows of their own, the rest in a head.
 
 A session is read back from its newest head, its turns, and the actions since that head.
 """
@@ -17,23 +17,23 @@ from serai.ahp.types import Number, SessionState, SessionSummary, Turn
 from serai.store.contract import Batch, HeadRow, SessionRow, StoredRow, TurnRow
 
 _HEAD_AFTER = 64 * 1024
-"""A head is written once the actions since the last one exceed this, and exceed the head itself."""
+"""Bytes of actions since the last head after which a new one is written, if they exceed the head itself."""
 
 
 class KeptSession:
-    """A session's live state, and what of it is not yet in the database."""
+    """A session's live state, and its changes that are not in the database yet."""
 
     def __init__(self, uri: str, state: SessionState, *, ordinals: Iterable[int], next_ordinal: int) -> None:
         self.uri = uri
         self.live = LiveSession(state)
         self.epoch = 1
-        """The first number that can be its own: one of the same URI that was there before has another."""
+        """The first number that can be its own: an earlier session of the same URI has another one."""
         self.told_summary = replace(state.summary)
-        """The summary as those who follow the root channel know it."""
+        """The summary that was published last on the root channel."""
         self.size = 0
-        """About how many bytes the state takes, as JSON."""
+        """Approximate size of the state as JSON, in bytes."""
         self.events = 1
-        """How many events there are: that it was made, and each row that is written, or about to be."""
+        """Number of events: its creation, and each row that is written, or about to be."""
         self._ordinals = list(ordinals)
         self._next_ordinal = next_ordinal
         self._new_turns: list[TurnRow] = []
@@ -45,7 +45,7 @@ class KeptSession:
 
     @classmethod
     def create(cls, uri: str, state: SessionState) -> KeptSession:
-        """A session that is not in the database yet. Turns that it begins with are a fork's."""
+        """Make a session that is not in the database yet. Turns that it begins with are a fork's."""
         kept = cls(uri, state, ordinals=range(len(state.turns)), next_ordinal=len(state.turns))
         kept._new_turns = [kept._turn_row(ordinal, turn) for ordinal, turn in enumerate(state.turns)]
         kept._touched = True
@@ -55,7 +55,7 @@ class KeptSession:
     def restore(
         cls, row: SessionRow, head: HeadRow, turns: list[TurnRow], rows: list[StoredRow]
     ) -> KeptSession:
-        """A session as it was when the last of these rows was committed."""
+        """Read a session as it was when the last of these rows was committed."""
         summary = summary_of(row)
         earlier = [turn for turn in turns if turn.ordinal < head.turns]
         state = replace(
@@ -80,7 +80,7 @@ class KeptSession:
         return kept
 
     def apply(self, action: StateAction, now: Number) -> None:
-        """Change the state, and note what is to be written of it."""
+        """Change the state, and note the turns that are to be written."""
         turns = self.live.head.turns
         before = len(turns)
         self.live.apply(action, now)
@@ -97,29 +97,29 @@ class KeptSession:
             self._new_turns = [turn for turn in self._new_turns if turn.ordinal < gone]
 
     def wrote(self, sizes: Sequence[int]) -> None:
-        """Actions of so many bytes go into the journal, one row each."""
+        """Count the actions that go into the journal, by their sizes."""
         size = sum(sizes)
         self.events += len(sizes)
         self._bytes_since_head += size
         self.size += size
 
     def renew_head(self) -> None:
-        """Have the next save write a head, whatever its size: then the actions so far are not needed."""
+        """Let the next save write a head, whatever its size: then earlier actions are not needed."""
         self._bytes_since_head = max(_HEAD_AFTER, self._head_size) + 1
         self._touched = True
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether the database lacks something of it."""
+        """True while the database lacks a change."""
         return self._touched
 
     def row(self) -> SessionRow:
-        """What the database knows of its summary."""
+        """Return the row of its summary."""
         summary = self.live.head.summary
         return SessionRow(self.uri, wire.encode(summary), int(summary.modified_at), self.epoch)
 
     def save(self, batch: Batch, last_item: int) -> None:
-        """Add to a batch, with the index of its last item, what is not yet in the database.
+        """Add the unsaved changes to a batch, given the index of the batch's last item.
 
         The batch then reflects the whole state.
         """
@@ -142,7 +142,7 @@ class KeptSession:
             self._bytes_since_head = 0
 
     def turn_at(self, turn_id: str) -> int | None:
-        """Where in the conversation a turn is."""
+        """Return the place of a turn in the conversation."""
         turns = self.live.head.turns
         return next((n for n, turn in enumerate(turns) if turn.id == turn_id), None)
 
@@ -151,7 +151,7 @@ class KeptSession:
 
 
 def summary_of(row: SessionRow) -> SessionSummary:
-    """The summary that a row holds."""
+    """Return the summary of a row."""
     summary = wire.decode(row.summary, SessionSummary)
     if summary.extra is not UNSET:
         summary.extra.pop("serai.folders", None)  # earlier versions kept it there

@@ -1,4 +1,4 @@
-"""Who follows which channel, and how a batch reaches all of them in few writes."""
+"""Subscriptions: the followers of each channel, and the delivery of a batch to all of them in few writes."""
 
 from __future__ import annotations
 
@@ -18,38 +18,35 @@ class Subscriptions:
     """Channels and their subscribers, both ways."""
 
     def __init__(self) -> None:
-        self.followed: Callable[[str], None] = _ignore
-        """Is called with a channel that has got its first follower."""
-        self.emptied: Callable[[str], None] = _ignore
-        """Is called with a channel that has lost its last follower."""
-        self.abandoned: Callable[[str], None] = _ignore
-        """Is called instead when that follower is gone without a word: it may come back."""
+        self.changed: Callable[[str, bool], None] = lambda _channel, _is_abandoned: None
+        """Called with a channel that has its first follower, or none any more; with `True` when the last one
+        is gone without a word, and may come back."""
         self._by_channel: dict[str, dict[Subscriber, Callable[[bytes], None]]] = {}
-        """With how each is told: it is called for many, and looked up once."""
+        """Each follower with its `publish` method: it is called often, and looked up once."""
         self._by_subscriber: dict[Subscriber, set[str]] = {}
 
     def add(self, channel: str, subscriber: Subscriber) -> None:
-        """From now on the subscriber follows the channel. Adding it again does nothing."""
+        """Let a subscriber follow a channel. Adding it again does nothing."""
         is_first = channel not in self._by_channel
         self._by_channel.setdefault(channel, {})[subscriber] = subscriber.publish
         self._by_subscriber.setdefault(subscriber, set()).add(channel)
         if is_first:
-            self.followed(channel)
+            self.changed(channel, False)
 
     def remove(self, channel: str, subscriber: Subscriber) -> None:
-        """The subscriber no longer follows the channel."""
+        """End a subscriber's following of a channel."""
         followers = self._by_channel.get(channel)
         if followers is None or subscriber not in followers:
             return
         self._by_subscriber[subscriber].discard(channel)
         if self._leaves_nobody(channel, subscriber):
-            self.emptied(channel)
+            self.changed(channel, False)
 
     def forget(self, subscriber: Subscriber) -> None:
-        """The subscriber is gone."""
+        """Remove a subscriber that is gone."""
         for channel in self._by_subscriber.pop(subscriber, set()):
             if self._leaves_nobody(channel, subscriber):
-                self.abandoned(channel)
+                self.changed(channel, True)
 
     def _leaves_nobody(self, channel: str, subscriber: Subscriber) -> bool:
         followers = self._by_channel[channel]
@@ -60,25 +57,25 @@ class Subscriptions:
         return True
 
     def drop(self, channel: str) -> None:
-        """The channel is gone."""
+        """Remove a channel that is gone."""
         for subscriber in self._by_channel.pop(channel, {}):
             self._by_subscriber[subscriber].discard(channel)
 
     def is_followed(self, channel: str) -> bool:
-        """Whether anyone follows the channel."""
+        """Tell whether anyone follows a channel."""
         return channel in self._by_channel
 
     def follows(self, channel: str, subscriber: Subscriber) -> bool:
-        """Whether the subscriber follows the channel."""
+        """Tell whether a subscriber follows a channel."""
         return channel in self._by_subscriber.get(subscriber, ())
 
     def deliver(self, messages: list[tuple[str, bytes]]) -> int:
-        """Bring framed messages to the followers of their channels, in order, with one call each.
+        """Deliver framed messages to the followers of their channels, in order, with one call each.
 
         Followers of the same channels get the very same buffer: it is joined once for all of them.
 
         Returns:
-            How many followers were called.
+            Number of followers that were called.
         """
         channels = dict.fromkeys(channel for channel, _ in messages)
         groups: dict[tuple[str, ...], list[Callable[[bytes], None]]] = {}
@@ -95,7 +92,3 @@ class Subscriptions:
             for publish in followers:
                 publish(frames)
         return sum(map(len, groups.values()))
-
-
-def _ignore(channel: str) -> None:
-    del channel

@@ -208,7 +208,7 @@ class AdapterBox:
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            record = self._ledger.hand_over(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)

@@ -201,7 +201,7 @@ class SessionBox:
 
     # -- what the session tells ----------------------------------------------------------------------------
 
-    def riding(self) -> tuple[list[Delivery], str]:
+    def take_for_next_message(self) -> tuple[list[Delivery], str]:
         """What enters with a person's next message, and how it reads. It does not wait any more."""
         session = self._session
         if session is None or not self._next["next-message"]:

@@ -214,7 +214,7 @@ class Lifecycle:
             if folder is not None and _uri(folder) != own:
                 raise Forbidden("an agent makes others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
-        await self._host.sought(provider)
+        await self._host.agent_list.find(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
         if name is not None:
             self._identities.enlist(name, c.IdentityKind.AGENT, session=uri)

@@ -118,7 +118,7 @@ class Webhooks:
         return c.Empty()
 
     def _write(self, statement: str, *values: object) -> None:
-        self._ledger.quietly(RelayWrite(statement, values))
+        self._ledger.write_table(RelayWrite(statement, values))
 
     # -- posting -------------------------------------------------------------------------------------------
 

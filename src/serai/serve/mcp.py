@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from serai.client.address import nearest_url
 from serai.errors import MethodNotFound
-from serai.host.seat import RelayAccess
+from serai.host.session.core import RelayAccess
 from serai.relay.inbox import Caller
 from serai.relay.links import refusal_of
 from serai.relay.tools import RelayTools

@@ -32,8 +32,8 @@ from serai.harness.model.runs import RunRecord
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
 from serai.host.host import Host
-from serai.host.project import directory_of
 from serai.host.session.session import Session
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import GRANTS
 from serai.serve.ahp.subscriptions import loaded
 from serai.serve.http import error_answer
@@ -204,7 +204,7 @@ class SessionRoutes:
         if request.method == "DELETE":
             gone = request.query_params.get("grant")
             grants = [grant for grant in grants if grant != gone]
-            session.core.note(GRANTS, grants or None)
+            session.note(GRANTS, grants or None)
             await self._host.journal.committed(patient=False)
         return JSONResponse({"grants": grants})
 

@@ -1,1 +1,1 @@
-"""The disk: one contract, several databases."""
+"""Storage: one contract, and databases that keep it."""

@@ -1,7 +1,7 @@
-"""What the journal needs of a database, and no more.
+"""The contract between the journal and its database.
 
-A store keeps rows in one order and gives them their numbers. All that belongs together is committed together:
-a `Batch` is one transaction. Above this contract nobody knows which database it is.
+A store keeps rows in one order and gives them their numbers. Related changes are committed together: a
+`Batch` is one transaction. Code above this contract does not depend on the database.
 
 Numbers are the store's: consecutive within a batch, ascending from batch to batch, never used twice, also
 not after a crash. Items of a batch that are not kept (a rejection, a terminal's output) take a number too.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SHORTEST_REST = 0.004
-"""Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
+"""Shortest pause between two pieces of pruning, in seconds: deleting takes at most a quarter of the time."""
 
 
 class Row(NamedTuple):
@@ -47,14 +47,15 @@ class StoredRow(NamedTuple):
 
 
 class SessionRow(NamedTuple):
-    """What a list of sessions needs. Written whenever a summary has changed."""
+    """A session's summary, for lists. It is written whenever the summary has changed."""
 
     uri: str
     summary: bytes
     """JSON of the `SessionSummary`."""
     modified_at: int
     epoch: int = 1
-    """Which owner's writes are accepted. It begins with the first number that can be the session's own."""
+    """The epoch of the session's owner: writes under another one are refused. It is the first number that can
+    be the session's own."""
 
 
 class HeadRow(NamedTuple):
@@ -64,20 +65,20 @@ class HeadRow(NamedTuple):
     state: bytes
     """JSON of the `SessionState` with empty `turns`."""
     turns: int
-    """How many turn rows the session had then, truncated ones included: the ordinal of the next one."""
+    """Number of turn rows that the session had, truncated ones included: the ordinal of the next one."""
     seq: int
-    """When read: the last number that it reflects. In a batch: the index of that item, or -1 for none."""
+    """The last number that it reflects. In a batch: the index of that item, or -1 for none."""
     events: int = 1
-    """How many events it reflects: that the session was made, and each row of its channel up to there."""
+    """Number of events that it reflects: the creation, and each row of the channel up to there."""
 
 
 class EventRow(NamedTuple):
     """A row of a session's channel, as one of its events."""
 
     number: int
-    """From 2 on, without gaps, never used twice: the first event is that the session was made."""
+    """Its number, from 2 on, without gaps, never used twice: event 1 is the creation."""
     at: int | None
-    """When it was committed, in milliseconds since 1970; `None` when it is older than such times."""
+    """Time of its commit, in milliseconds since 1970; `None` for rows from before times were kept."""
     action: bytes
 
 
@@ -93,14 +94,14 @@ class TurnRow(NamedTuple):
 
 
 class MarkRow(NamedTuple):
-    """How far a client has counted: a dispatch with a number up to this one is a repeat."""
+    """The last number of a client: a dispatch with a number up to this one is a repeat."""
 
     client_id: str
     client_seq: int
 
 
 class ClientRow(NamedTuple):
-    """What a client id is bound to."""
+    """The binding of a client id."""
 
     client_id: str
     version: str
@@ -117,7 +118,7 @@ class BlobRow(NamedTuple):
     content_type: str
     data: bytes
     session: str | None = None
-    """Whose content it is. It is erased with the last session that uses it; without one it is kept."""
+    """Session of the content, which is erased with the last session that uses it; without one it is kept."""
 
 
 class RelayWrite(NamedTuple):
@@ -125,16 +126,16 @@ class RelayWrite(NamedTuple):
 
     statement: str
     values: tuple[Any, ...]
-    """What it is given, after the number of its record."""
+    """Its values, after the number of its record."""
 
 
 class Batch(Struct):
     """One transaction."""
 
     items: list[Row | None] = []
-    """In order. `None` takes a number and is not kept."""
+    """The rows, in order. `None` takes a number and is not kept."""
     durable: bool = True
-    """Whether it must survive power loss when `append` is done. Else it survives the process."""
+    """True when it must survive power loss once `append` is done. Else it survives the process."""
     epochs: dict[str, int] = {}
     """The epochs under which sessions are written; a session with another one in the store is fenced."""
     sessions: list[SessionRow] = []
@@ -145,21 +146,22 @@ class Batch(Struct):
     The batch's own turns come after it: a truncation does not reach them."""
     heads: list[HeadRow] = []
     disposed: list[str] = []
-    """Sessions that are no longer listed, also when a row is written later. They are kept until purged."""
+    """Sessions that are no longer listed, even when a row is written later. They are kept until purged."""
     marks: list[MarkRow] = []
     clients: list[ClientRow] = []
     blobs: list[BlobRow] = []
     relay: list[tuple[int, RelayWrite]] = []
-    """In order, after the items. Each is given the number of the item whose index stands before it."""
+    """Changes of the relay's tables, in order, after the items. Each gets the number of the item whose index
+    precedes it."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether it takes no number and writes nothing."""
+        """True when it takes no number and writes nothing."""
         return not self.items and not self.has_more
 
     @property
     def has_more(self) -> bool:
-        """Whether it has anything to write but its items."""
+        """True when it writes anything but its items."""
         return bool(
             self.sessions
             or self.turns
@@ -174,16 +176,16 @@ class Batch(Struct):
 
 
 class Opening(NamedTuple):
-    """What a store says when it is opened."""
+    """The findings of a store when it is opened."""
 
     last_committed: int
     """The highest number of a row that is kept, or was until it was pruned; 0 when there is none."""
     first_new: int
-    """The first number that will be given out. All between the two may have been seen and are lost."""
+    """The first number that will be given out. Numbers between the two may have been seen and are lost."""
     clean: bool
-    """Whether the last host closed the store."""
+    """True when the last host closed the store."""
     log_lost: bool = False
-    """Whether numbers were given out of which the store knows nothing: what they stood for is gone."""
+    """True when numbers were given out of which the store knows nothing: their rows are lost."""
 
 
 class Store(ABC):
@@ -225,30 +227,31 @@ class Store(ABC):
 
     @abstractmethod
     async def _ask(self, job: Callable[[Reader], T]) -> T:
-        """Ask the reader something."""
+        """Run a job on the reader."""
 
-    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
+    async def relay(self, query: str, *values: Any) -> list[Any]:
+        """Return the rows of a named query (`sqlite/sql/`), such as those of the relay."""
         return await self._ask(lambda reader: reader.fetch(query, values))
 
     async def sessions(self) -> list[SessionRow]:
-        """All sessions that are not disposed of, the last modified one first."""
-        return [SessionRow(*row) for row in await self._fetch("sessions")]
+        """Return all sessions that are not disposed of, the last modified one first."""
+        return [SessionRow(*row) for row in await self.relay("sessions")]
 
     async def head(self, uri: str) -> HeadRow | None:
-        """The newest head of a session."""
-        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
+        """Return the newest head of a session."""
+        return next((HeadRow(*row) for row in await self.relay("head", uri)), None)
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        """Return the last turns of a session that are not truncated, oldest first; those below an ordinal."""
         bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
-        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
+        return [TurnRow(*row) for row in reversed(await self.relay("turns", uri, *bounds))]
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """The rows of one channel above a number, ascending."""
+        """Return the rows of one channel above a number, ascending."""
         return await self._ask(lambda reader: reader.rows(channel, after))
 
     async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
-        """The first events of a session above a number, ascending; not more than a limit.
+        """Return the first events of a session above a number, ascending; not more than a limit.
 
         Where the first one is not the next one, those between them were pruned.
         """
@@ -257,37 +260,33 @@ class Store(ABC):
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`, ascending.
+        """Return the rows of some channels with `after < seq <= until`, ascending.
 
         `None` when they are too many, or when rows above `after` were pruned: then they are not all there.
         """
         return await self._ask(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
 
     async def gaps(self) -> list[tuple[int, int]]:
-        """For each start, the last committed number before it and the first new one."""
-        return await self._fetch("openings")
+        """Return, for each start, the last committed number before it and the first new one."""
+        return await self.relay("openings")
 
     async def client(self, client_id: str) -> ClientRow | None:
-        """What a client id is bound to."""
-        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
+        """Return the binding of a client id."""
+        return next((ClientRow(*row) for row in await self.relay("client", client_id)), None)
 
     async def mark(self, client_id: str) -> int:
-        """How far a client has counted; 0 when it has not."""
-        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
+        """Return the last number of a client; 0 without one."""
+        return next((mark for (mark,) in await self.relay("mark", client_id)), 0)
 
     async def blob(self, digest: str) -> BlobRow | None:
-        """Large content by its digest."""
-        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
-
-    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a named query of the relay (`sqlite/sql/relay.sql`)."""
-        return await self._ask(lambda reader: reader.relay(query, values))
+        """Return large content by its digest."""
+        return next((BlobRow(*row) for row in await self.relay("blob", digest)), None)
 
     # -- care ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     async def _write(self, job: Callable[[Writer], T]) -> T:
-        """Have the writer do something."""
+        """Run a job on the writer."""
 
     async def index_words(self) -> bool:
         """Index some messages and turns for searching, if any are new. Returns whether more are left."""
@@ -296,11 +295,11 @@ class Store(ABC):
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """Delete rows that are more than so many days old and that no state needs.
 
-        Of a session those go that its newest head reflects, also when it is disposed of; of the channels in
-        `whole` all go; of any other channel none does. Heads, turns and all else stay. Numbers go on.
+        Of a session the rows that its newest head reflects go, also when it is disposed of; of the channels
+        in `whole` all rows go; of other channels none. Heads, turns and all else stay. Numbers continue.
 
-        It goes in short pieces, between batches. Cancelling it, or a crash, leaves some of the rows for the
-        next time. Pages that become free are overwritten, and used again: a file does not get shorter.
+        Rows are deleted in short pieces, between batches. Cancelling it, or a crash, leaves some of them for
+        the next time. Pages that become free are overwritten, and used again: a file does not get shorter.
 
         Returns:
             The sessions of which old rows stay, because their heads do not reflect them.
@@ -308,9 +307,8 @@ class Store(ABC):
         Raises:
             StorageFailed: It is not known what is on the disk.
             StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
-            ValueError: It is not at least one day.
         """
-        first_day = first_day_kept(self._tuning.now(), days)
+        first_day = max(0, day_of(self._tuning.now()) - days)
         behind: set[str] = set()
         after: int | None = 0
         while after is not None:
@@ -322,38 +320,23 @@ class Store(ABC):
 
     @abstractmethod
     async def check(self, *, full: bool) -> list[str]:
-        """What is wrong with the database; empty when nothing is."""
+        """Return the problems of the database; empty when there are none."""
 
 
 def settled(result: T) -> asyncio.Future[T]:
-    """A future that has its result."""
+    """Make a future with a result."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     future.set_result(result)
     return future
 
 
 def failed(error: Exception) -> asyncio.Future[Any]:
-    """A future that raises."""
+    """Make a future with an exception."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_exception(error)
     return future
 
 
-# Rows have no time: of each day the first number is known, at no cost per row.
-_DAY = 86_400
-
-
 def day_of(seconds: float) -> int:
-    """The day of a moment: days since 1970, UTC."""
-    return int(seconds // _DAY)
-
-
-def first_day_kept(seconds: float, days: int) -> int:
-    """The first day whose rows are all to stay, so that none goes before it is so many days old.
-
-    Raises:
-        ValueError: It is not at least one day.
-    """
-    if days < 1:
-        raise ValueError(f"rows stay for at least one day, not {days}")
-    return max(0, day_of(seconds) - days)
+    """Return the day of a moment: days since 1970, UTC. Of each day the store knows the first number."""
+    return int(seconds // 86_400)

@@ -1,6 +1,6 @@
-"""A store that keeps everything in memory: for tests, and for hosts that may forget.
+"""A store in memory: for tests, and for hosts that may forget.
 
-It is the same SQL as on a disk, in a database that has none. It keeps the contract in all but one thing:
+It runs the same SQL as on a disk, in a database without one. It keeps the contract in all but one thing:
 nothing survives the process. Closing and opening it again behaves like a restart of the host, and `crash`
 like the loss of one.
 """
@@ -27,15 +27,11 @@ _USUAL = Tuning()
 
 
 class MemoryStore(Store):
-    """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
-
-    Args:
-        tuning: How it is set up.
-    """
+    """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits."""
 
     def __init__(self, tuning: Tuning = _USUAL) -> None:
         self.failure: SeraiError | None = None
-        """What `append` raises, until it is `None` again. Nothing is written then."""
+        """The error that `append` raises, until it is `None` again. Nothing is written meanwhile."""
         self._tuning = tuning
         self._db = Database(":memory:")
         migrate(self._db, tuning.migrations, path=Path("memory"), keep_copy=False)

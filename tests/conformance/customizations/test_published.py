@@ -140,7 +140,7 @@ async def test_a_client_that_is_gone_has_some_time_to_come_back(
     watching = await connect("other", ONE)
     hosted = house.host.sessions.get(ONE)
     assert hosted is not None
-    hosted.core.settings = replace(hosted.core.settings, client_grace_seconds=60.0)
+    hosted.settings = replace(hosted.settings, client_grace_seconds=60.0)
     await publish(publisher, plugin())
     await watching.until(lambda: load_of(watching) == "degraded")
     publisher.drop()
@@ -153,7 +153,7 @@ async def test_a_client_that_is_gone_has_some_time_to_come_back(
         assert tools(watching) is not None
         assert hosted.customizations._published._leaving is None, "its plugins stay"
         assert again.asked == [], "they are known already"
-        hosted.core.settings = replace(hosted.core.settings, client_grace_seconds=GRACE)
+        hosted.settings = replace(hosted.settings, client_grace_seconds=GRACE)
         again.drop()
         await watching.hear("customizationRemoved", id="tools")
     assert tools(watching) is None

@@ -61,7 +61,7 @@ class Inn:
         host = self.house.host
         harness = AcpHarness(found, host)
         harness.timeouts = timeouts
-        host.add([harness])
+        host.agent_list.add([harness])
         return harness
 
     async def connect(self, client_id: str = "one", *subscriptions: str) -> Client:

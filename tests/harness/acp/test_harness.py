@@ -165,7 +165,7 @@ async def test_what_is_installed_is_offered_and_what_is_not_is_not(
     inn: Inn, client: Client, tmp_path: Path
 ) -> None:
     host = inn.house.host
-    host.look_for(offer_installed(host, [MISSING, program(tmp_path)], finder(tmp_path)))
+    host.agent_list.look_for(offer_installed(host, [MISSING, program(tmp_path)], finder(tmp_path)))
     await client.until(lambda: len(client.root.agents) == 2)
     assert [(one.provider, one.display_name) for one in client.root.agents][1] == ("quick", "Quick")
     assert said(await say(client, await inn.session(client), "echo hi")) == "hi"

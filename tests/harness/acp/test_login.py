@@ -55,7 +55,7 @@ def offer(
     host = inn.house.host
     found = found_agent((*GUARDED, *words), "guarded", **definition)
     harness = AcpHarness(found, host, memory=memory)
-    host.add([harness])
+    host.agent_list.add([harness])
     return harness
 
 

@@ -52,7 +52,7 @@ async def model_host(
     """A host with models, and with runs of workflows. `house` is what else `Host` takes."""
     host = Host(store or MemoryStore(), [], frame, **(house or {}))
     harness = model_harness(host.redactor, server.base_url, **chat)
-    host.add([harness, WorkflowHarness(harness)])
+    host.agent_list.add([harness, WorkflowHarness(harness)])
     await host.open()
     try:
         yield host

@@ -16,7 +16,7 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ChangesetState, UserMessage
 from serai.changes.view import SESSION, ChangesetKind, Which, uri_of
 from serai.harness.callback import Answer, CallbackHarness
-from serai.host.changes.changeset_channel import ChangesetChannel
+from serai.host.changes.changesets import ChangesetChannel
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.host.turn import Turn

@@ -15,7 +15,7 @@ from serai.acp.tool_calls import OVER, AgentToolCall, CallChange, CallStage, Too
 from serai.acp.updates import ToolCall as AcpToolCall, ToolCallUpdate
 from serai.ahp import types as t
 from serai.harness.acp.content import contents_of, edit_of
-from serai.host.tool_call import ToolCall, untold
+from serai.host.tool_call import ToolCall, unknown_outcome
 from serai.host.turn import Turn
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TurnCalls:
         """End the turn. Running calls end as unknown; AHP skips the rest."""
         running = self._fold.end()
         for call in running if self._turn.is_running else ():
-            await self._close(call, untold())
+            await self._close(call, unknown_outcome())
         for shown in self._shown.values():
             shown.rest()
 
@@ -169,7 +169,7 @@ class TurnCalls:
         """Withdraw the question about a call. If the call runs anyway, close it."""
         if self._fold.answer(key, approved=None).runs and self._turn.is_running:
             for call in self._fold.end(key):
-                await self._close(call, untold())  # this ends the question, too
+                await self._close(call, unknown_outcome())  # this ends the question, too
 
     def _show(self, key: str) -> None:
         """Publish the output of a running call, now or after the pause."""

@@ -64,7 +64,7 @@ class AcpHarness:
             found, host.processes, mask=host.redactor.redact, memory=memory, method=sign_in_method
         )
         """Knows whether a person has to sign in, and signs them in."""
-        self.sign_in_methods, self.way_in = self.login.methods, self.login.way
+        self.sign_in_methods, self.sign_in_way = self.login.methods, self.login.way
         self.timeouts: dict[str, Any] = {}
         """Time-outs of `Agent.start` that differ from the usual ones."""
         self._host = host
@@ -179,7 +179,7 @@ class AcpHarness:
         record = {"agent": self.name, "choices": choices, "signInMethod": self.login.method}
         self._host.journal.record(_RECORDS, msgspec.json.encode(record))
         if self._host.harnesses.get(self.name) is self:
-            self._host.agents_changed()
+            self._host.agent_list.changed()
 
     async def authenticate(self, method_id: str) -> bool | None:
         """Have the agent itself sign a person in. Return whether someone is signed in now."""
@@ -270,7 +270,7 @@ async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], fi
             )
             harnesses.append(harness)
     if harnesses or gone:
-        host.add(harnesses, gone)
+        host.agent_list.add(harnesses, gone)
 
 
 async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder) -> list[KnownAgent]:
@@ -293,6 +293,6 @@ async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder)
                 reason=None if is_offered else found.reason or None,
             )
         )
-    if has_news and not host.is_looking:  # someone has installed it by hand
+    if has_news and not host.agent_list.is_looking:  # someone has installed it by hand
         host.agent_list.look_again()
     return agents

@@ -20,7 +20,7 @@ from serai.agents.catalogue.introduction import AgentMemory, Introduction, intro
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
-from serai.host.agents import WayIn
+from serai.host.agents import SignInWay
 from serai.machine.processes.processes import Processes
 
 LOGIN_METHOD = "serai.login"
@@ -158,7 +158,7 @@ class Login:
         ways = await self._ways()
         return SignInMethodsResult(methods=[way.method for way in ways], signed_in=await self.standing())
 
-    async def way(self, method_id: str | None) -> WayIn:
+    async def way(self, method_id: str | None) -> SignInWay:
         """Return one of the methods, by default the first.
 
         Raises:
@@ -223,7 +223,7 @@ class Login:
         agent = self._found.definition
         return await asyncio.to_thread(lambda: is_signed_in(agent.signed_in, Surroundings.here(), agent.env))
 
-    async def _ways(self) -> list[WayIn]:
+    async def _ways(self) -> list[SignInWay]:
         await self.ask(once=True)
         return await asyncio.to_thread(
             lambda: list(ways_in(self._found, self._handshake, Surroundings.here()))
@@ -233,7 +233,9 @@ class Login:
 # -- the methods -------------------------------------------------------------------------------------------
 
 
-def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surroundings) -> Iterator[WayIn]:
+def ways_in(
+    found: FoundAgent, handshake: Handshake | None, surroundings: Surroundings
+) -> Iterator[SignInWay]:
     """Yield the methods of signing in that work here, the best first. It reads the disk.
 
     Args:
@@ -245,7 +247,7 @@ def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surrou
     if argv := _login_argv(found, surroundings):
         command = list(found.definition.login)
         name, kind = " ".join(command), SignInKind.TERMINAL
-        yield WayIn(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
+        yield SignInWay(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
     for kind in SignInKind:  # in this order
         for offered in handshake.auth_methods if handshake is not None else ():
             if _kind(offered) is kind and (way := _way(offered, kind, found, env, surroundings)) is not None:
@@ -264,7 +266,7 @@ def _way(
     found: FoundAgent,
     env: Mapping[str, str],
     surroundings: Surroundings,
-) -> WayIn | None:
+) -> SignInWay | None:
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
         words = offered.login_command(found.launch.argv if found.launch is not None else ())
@@ -282,7 +284,7 @@ def _way(
         command=list(argv) or None,
         variables=list(offered.variables) or None,
     )
-    return WayIn(method, argv, env if argv else {})
+    return SignInWay(method, argv, env if argv else {})
 
 
 def _login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]:

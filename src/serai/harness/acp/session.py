@@ -35,9 +35,8 @@ from serai.harness.acp.record import LEFT_OUT, AgentRecord, read_records, retold
 from serai.harness.acp.settings import MCP_SERVERS, MODEL, SessionSettings
 from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
 from serai.host.agents import HostContext
-from serai.host.messages import user_message
-from serai.host.project import directory_of
-from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
+from serai.host.session.deliveries import user_message
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, directory_of
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness

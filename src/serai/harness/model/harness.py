@@ -41,8 +41,8 @@ from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_t
 from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
-from serai.host.messages import user_message
-from serai.host.project import directory_of
+from serai.host.session.deliveries import user_message
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.relay.tools import RelayTools
@@ -71,13 +71,12 @@ class ExaminingHarness:
 
     in_process = True
     """It reads its input from the journal: what is committed there has got to it."""
-    takes_up_turns = True
 
     async def learn(self) -> None:
-        """See `Particular`: all is known."""
+        """See `LimitedHarness`: all is known."""
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
+        """See `LimitedHarness`: `examine` has looked at all of it."""
         del name, value
         return None
 
@@ -154,7 +153,7 @@ class ModelHarness(ExaminingHarness):
     # -- a new session -------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the agent, the model, what is narrowed, and that no variable is a secret."""
+        """See `TranscriptHarness`: the agent, the model, what is narrowed, and that no variable is secret."""
         if params.fork is not None:
             return
         uri = params.agent.uri if params.agent else None
@@ -268,7 +267,7 @@ class ModelHarness(ExaminingHarness):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: the person's message, and which deliveries the turn answers."""
+        """See `TranscriptHarness`: the person's message, and which deliveries the turn answers."""
         turn_id = action.turn_id
         content, blobs = user_content(action.user_message, session)
         role = SessionMessageRole.USER
@@ -315,7 +314,7 @@ class ModelHarness(ExaminingHarness):
     # -- what clients may not do ---------------------------------------------------------------------------
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: a session has one agent for life, and models that there are."""
+        """See `LimitedHarness`: a session has one agent for life, and models that there are."""
         del session
         match action:
             case a.SessionAgentChangedAction():

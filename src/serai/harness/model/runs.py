@@ -29,7 +29,7 @@ from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.transcript import Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
 from serai.session.turn_core import Begun, EndTurn, Step, TurnPlan, next_effect
@@ -93,7 +93,7 @@ class WorkflowHarness(ExaminingHarness):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the file, its agents and models, and that each reference has a value."""
+        """See `TranscriptHarness`: the file, its agents and models, and that each reference has a value."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
                 raise InvalidParams(
@@ -162,12 +162,12 @@ class WorkflowHarness(ExaminingHarness):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: which deliveries the run answers."""
+        """See `TranscriptHarness`: which deliveries the run answers."""
         del action, now
         return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: the workflow says which agents and models there are."""
+        """See `LimitedHarness`: the workflow says which agents and models there are."""
         del session
         if isinstance(action, a.SessionAgentChangedAction | a.SessionModelChangedAction):
             return rejected("capability_unsupported", "a run has the agents and models of its workflow")

@@ -1,8 +1,7 @@
-"""A session's changesets: what changed in its folder, as channels.
+"""A session's changesets: the changes in its folder, as channels.
 
-changesets          all sessions' changesets: opening, reading content, operations
-session_changes     one session: when to look, what is listed, who follows
-bases               one session: records what its folder was like when it, and each turn, began
-changeset_channel   one changeset that is followed
-folder_watch        hears that something may have changed, or is another folder
+changesets          all sessions' changesets as channels: opening, reading content, operations
+session_changes     one session: looking, the list of its changesets, their followers
+bases               one session: records its folder when the session, and each turn, begins
+folder_watch        notices that something may have changed, or that the folder is another one
 """

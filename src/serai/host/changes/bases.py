@@ -1,6 +1,6 @@
-"""Records what there was when a session began, and before and after each of its turns.
+"""The records of a session's folder: when it began, and before and after each of its turns.
 
-Nothing here may stop a turn. Why something was not recorded is kept, and told in the changeset that lacks it.
+Nothing here may stop a turn. A failure is kept, and shown in the changeset that lacks the record.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp.commands import SessionForkSource
@@ -17,7 +17,7 @@ from serai.ahp.types import ErrorInfo
 from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FAILURES = (SeraiError, OSError)
-"""What can be the matter with a folder, or with git."""
+"""Errors of a folder, or of git."""
 
 _PATIENCE = 10.0
-"""Seconds that a turn waits until its base is recorded."""
+"""Longest wait of a turn for the record before it, in seconds."""
 STOPPING = 2.0
-"""Seconds that a cancelled agent has to stop, and that what is under way has to end when the host does."""
+"""Time in seconds for a cancelled agent to stop, and for running work to end when the host does."""
 
 
-def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
-    """What is the matter, for those who follow a changeset."""
+def error_for_followers(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
+    """Return an error for the followers of a changeset."""
     code = error.code if isinstance(error, SeraiError) else FileUnreadable.code
     if isinstance(error, ProtocolError) and error.number == AhpErrorCode.NOT_FOUND:
         code = "not_recorded"
@@ -43,45 +43,39 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
 
 
 class Bases:
-    """What is recorded of the folder of one session.
+    """The records of one session's folder.
 
     Args:
         session: The session. One without a folder of this machine has nothing recorded.
-        recorded: Is called when a turn has ended, or was taken back, and that has been recorded.
-        taken_back: Is called when the session no longer has some turns.
     """
 
-    def __init__(
-        self, session: Session, *, recorded: Callable[[], None], taken_back: Callable[[], None]
-    ) -> None:
+    def __init__(self, session: Session) -> None:
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
         self.changes: FolderChanges | None = None
-        """What was last opened."""
+        """The folder's changes, as they were last opened."""
         self.missed: dict[str, ErrorInfo] = {}
-        """Why it was not recorded what there was before a turn, by its id."""
+        """Errors that prevented the record before a turn, by the turn's id."""
         self._session = session
         self._host = session.host
-        self._recorded = recorded
-        self._taken_back = taken_back
         self._opening = asyncio.Lock()
         self._turn: str | None = None
-        """The turn that is running, once it is recorded where it began: there it ends as well."""
+        """The running turn, once its beginning is recorded: its end is recorded in the same place."""
         self._may_begin = not head.turns and session.live.turn is None
-        """True until something happens that belongs into the session's changeset."""
+        """True until something happens that belongs to the session's changeset."""
         self._forked_from: SessionForkSource | None = None
         self._recording: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being recorded."""
+        """True while something is being recorded."""
         return bool(self._recording) or self._opening.locked()
 
     # -- opening -------------------------------------------------------------------------------------------
 
     async def current(self) -> FolderChanges:
-        """The changes of the folder; anew when it or its repository is another one, between turns.
+        """Return the changes of the folder; between turns anew, when it or its repository is another one.
 
         Raises:
             SeraiError: There is no folder, or no git.
@@ -116,7 +110,7 @@ class Bases:
         return changes
 
     async def _inherit(self, changes: FolderChanges, fork: SessionForkSource) -> None:
-        """Take over what was recorded of the turns that this session has from another one."""
+        """Take over the records of the turns that this session has from another one."""
         turns = [turn.id for turn in self._session.live.head.turns]
         inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
         release = self._host.sessions.hold([fork.session])
@@ -131,19 +125,19 @@ class Bases:
             release()
 
     async def settled(self) -> None:
-        """Wait until what is being recorded is recorded, not for long."""
+        """Wait a short time for the records that are being written."""
         if self._recording:
             await asyncio.wait(self._recording, timeout=_PATIENCE / 2)  # a turn may be waiting for this
 
     # -- turns ---------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The session is new, also when it has turns of another one: what there is now is what it has."""
+        """Begin the records of a new session with its folder as it is. A fork has turns already."""
         self._may_begin = True
         self._forked_from = self._session.seat.forked_from
 
     async def turn_begins(self, turn_id: str) -> None:
-        """Record what there is before a turn. It returns, and in time, whatever happens."""
+        """Record the folder before a turn. It returns in time, whatever happens."""
         if self.directory is None:
             return
         self.missed.pop(turn_id, None)
@@ -160,18 +154,18 @@ class Bases:
                 self.turn_ended(turn_id)
         except TimeoutError:
             problem = f"it took more than {_PATIENCE:g} s to record what there was before this turn"
-            self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
+            self.missed[turn_id] = error_for_followers(GitTimedOut(problem), self._host.redactor)
         except FAILURES as error:
-            self.missed[turn_id] = told_of(error, self._host.redactor)
+            self.missed[turn_id] = error_for_followers(error, self._host.redactor)
         finally:
             self._may_begin = False
 
     def turn_ended(self, turn_id: str, task: asyncio.Task[None] | None = None) -> None:
-        """A turn is over, or was taken back: record what there is now.
+        """Record the folder after a turn that is over, or was taken back.
 
         Args:
             turn_id: The turn.
-            task: What answers it; it may still be stopping.
+            task: The task that answers it; it may still be stopping.
         """
         if self.directory is None:
             return
@@ -191,7 +185,7 @@ class Bases:
             self._turn = None
 
     def truncated(self, turn_ids: Collection[str]) -> None:
-        """Turns were taken back: forget what was recorded for them."""
+        """Forget the records of turns that were taken back."""
         if self.directory is not None and turn_ids:
             self._forget(turn_ids)
 
@@ -199,7 +193,7 @@ class Bases:
         for turn_id in turn_ids:
             self.missed.pop(turn_id, None)
         self._record(self._forget_turns(turn_ids), task)
-        self._taken_back()
+        self._session.changes.turns_taken_back()
 
     async def _forget_turns(self, turn_ids: Collection[str]) -> None:
         for turn_id in turn_ids:
@@ -222,14 +216,14 @@ class Bases:
             self._log_unrecorded(error)
         finally:
             work.close()
-        self._recorded()
+        self._session.changes.look_again()
 
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
-        told = told_of(error, self._host.redactor)
+        told = error_for_followers(error, self._host.redactor)
         _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
 
     def knows(self, turn_id: str) -> bool:
-        """Whether the session has a turn of that id."""
+        """Tell whether the session has a turn of that id."""
         session = self._session
         turn = session.live.turn
         return session.kept.turn_at(turn_id) is not None or (turn is not None and turn.id == turn_id)
@@ -237,9 +231,9 @@ class Bases:
     # -- ending --------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Record how the turn ends that is cut off by this, and nothing any more.
+        """Record the end of the turn that is cut off by this, and then nothing any more.
 
-        What is being recorded may end first, for a short while.
+        Running work may end first, for a short time.
         """
         turn = self._session.live.turn
         if turn is not None and turn.id == self._turn:

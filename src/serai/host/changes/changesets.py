@@ -1,6 +1,6 @@
-"""Changesets as channels: what changed in a session's folder, and what can be done about it.
+"""Changesets as channels: the changes in a session's folder, and the operations on them.
 
-A changeset is open while someone follows it. What it shows is numbered and published, not stored: the files
+A changeset is open while someone follows it. Its actions are numbered and published, not stored: the files
 themselves, and the bases that `serai.changes` records, are there after a restart.
 """
 
@@ -17,43 +17,57 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from serai.ahp import actions as a
 from serai.ahp.channels import is_run
 from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import URI
+from serai.ahp.reducers import LiveChangeset
+from serai.ahp.types import (
+    URI,
+    ChangesetFile,
+    ChangesetOperation,
+    ChangesetState,
+    ChangesetStatus,
+    ErrorInfo,
+)
 from serai.changes.operations import invoke
 from serai.changes.undo import Trash
-from serai.changes.view import Address, address_of, content_address
+from serai.changes.view import Address, Which, actions_between, address_of, content_address
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
+    from serai.host.changes.session_changes import SessionChanges
     from serai.host.host import Host
     from serai.host.session.session import Session
 
 _log = logging.getLogger(__name__)
 
 _SCHEME = "ahp-session:"
+MOST_FILES = 2_000
+"""Most files that a changeset shows. All are counted, and its operations work on all."""
+_AT_ONCE = 100
+"""Number of actions after which other tasks get their turn."""
 
 
 def id_of_session(uri: URI) -> str:
-    """What stands for a session in the URIs of its changesets and of their content."""
+    """Return the id of a session in the URIs of its changesets and of their content."""
     short = uri.removeprefix(f"{_SCHEME}/")
     return uri if short in {uri, ""} or short.startswith(_SCHEME) else short
 
 
 def session_of_id(session_id: str) -> URI:
-    """The session that an id stands for."""
+    """Return the session of an id."""
     return session_id if session_id.startswith(_SCHEME) or is_run(session_id) else f"{_SCHEME}/{session_id}"
 
 
 def changes_folder(home: Path, session: URI) -> Path:
-    """Where the bases of a session's changesets are kept. A URI may have letters that a file cannot have."""
+    """Return the folder of a session's records. A URI may have letters that a file name cannot have."""
     return home / "changes" / hashlib.sha256(session.encode()).hexdigest()[:32]
 
 
 def erase_changes(home: Path, session: URI) -> None:
-    """Delete all that was recorded of a session's changes, and what its discards took away."""
+    """Delete all records of a session's changes, and the files that its discards took away."""
     shutil.rmtree(changes_folder(home, session), ignore_errors=True)
     trash = Trash(home)
     for discard in trash.discards(id_of_session(session)):
@@ -78,7 +92,7 @@ class Changesets:
         trash.prune()
 
     async def _open(self, uri: URI) -> Channel | None:
-        """Someone wants to follow a changeset; `None` when there is no such session or turn."""
+        """Open a changeset for a follower; return `None` when there is no such session or turn."""
         address = address_of(uri)
         if address is None:
             return None
@@ -87,7 +101,7 @@ class Changesets:
 
     @contextlib.asynccontextmanager
     async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
-        """A session, kept in memory for the length of a block."""
+        """Bring a session, and keep it in memory for the length of a block."""
         uri = session_of_id(session_id)
         release = self._host.sessions.hold([uri])
         try:
@@ -98,9 +112,9 @@ class Changesets:
     async def invoke(
         self, uri: URI, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
-        """Do something with a changeset, or with one of its files. Nobody need follow it.
+        """Run an operation of a changeset, or of one of its files. The changeset need not be followed.
 
-        Cancelling this does not stop what has begun. The end of the session or of the host does, if it takes
+        Cancelling this does not stop the operation. The end of the session or of the host does, if it takes
         long.
 
         Raises:
@@ -119,7 +133,7 @@ class Changesets:
         self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
         try:
-            changes = await session.changes.in_hand()
+            changes = await session.changes.current_for_writing()
             result = await invoke(changes, address.which, operation_id, target)
         except ProtocolError:
             raise
@@ -132,7 +146,7 @@ class Changesets:
         return replace(result, message=self._host.redactor.redact_value(result.message, observed=True))
 
     async def read(self, uri: URI) -> bytes:
-        """The content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
+        """Return the content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
 
         Raises:
             ProtocolError: There is no such session or content.
@@ -150,7 +164,62 @@ class Changesets:
             except (SeraiError, OSError) as error:
                 told = self._host.redactor.redact(str(error))
                 raise ProtocolError(told, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-            return await asyncio.to_thread(session.core.redactor.redact_bytes, data)
+            return await asyncio.to_thread(session.redactor.redact_bytes, data)
+
+
+class ChangesetChannel(Channel):
+    """A changeset that someone follows; `owner` has the changes of its session."""
+
+    live: LiveChangeset
+
+    def __init__(self, host: Host, uri: URI, which: Which, owner: SessionChanges) -> None:
+        state = ChangesetState(status=ChangesetStatus.COMPUTING.value, files=[])
+        super().__init__(host.journal, host.now, uri, LiveChangeset(state))
+        self.which = which
+        self.is_final = False
+        """True when the files that it shows will not change any more."""
+        self._owner = owner
+        self._is_open = True
+        # A client that followed it before may know other files, and hears of this when it comes back.
+        self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.COMPUTING.value))
+        self.act(a.ChangesetClearedAction())
+
+    def offer(self, operations: list[ChangesetOperation]) -> None:
+        """Publish the operations that it has."""
+        if self._is_open and operations != self.live.head.operations:
+            self.act(a.ChangesetOperationsChangedAction(operations=operations))
+
+    async def show(self, files: list[ChangesetFile], *, final: bool) -> None:
+        """Show these files, with as few actions as possible."""
+        for number, action in enumerate(actions_between(self.live.head.files, files), start=1):
+            if number % _AT_ONCE == 0:
+                await self.journal.room()
+                await asyncio.sleep(0)
+            if not self._is_open:
+                return
+            self.act(action)
+        if self.live.head.status != ChangesetStatus.READY:
+            self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.READY.value))
+        self.is_final = final
+
+    def fail(self, error: ErrorInfo) -> None:
+        """Show why the changes are not known. The files stay as they were last seen."""
+        self.is_final = False
+        if self._is_open and self.live.head.error != error:
+            self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.ERROR.value, error=error))
+
+    def take_back(self) -> None:
+        """Close the changeset of a turn that was taken back."""
+        if self._is_open:
+            self.act(a.ChangesetClearedAction())
+            self.fail(ErrorInfo(error_type="taken_back", message="this turn was taken back"))
+            self.left()
+
+    def left(self) -> None:
+        """Close the changeset: nobody follows it any more."""
+        if self._is_open:
+            self._is_open = False
+            self._owner.left(self)
 
 
 def _unknown(uri: URI) -> ProtocolError:

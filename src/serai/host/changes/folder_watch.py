@@ -1,8 +1,8 @@
-"""Hears that something in a working directory may have changed.
+"""A watch on a working directory that notices possible changes.
 
-Whoever asks looks at the files again. The folder is watched. What git has committed and staged, what the
-folders above say is ignored, and whether the folder is still the same one, is looked at once a second: no
-watch tells that another one has come in its place.
+The listener looks at the files again. The folder is watched. What git has committed and staged, what the
+folders above ignore, and whether the folder is still the same one, is checked once a second: no watch tells
+that another one has come in its place.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from serai.machine.watch.watch import Watch, Watches
 _log = logging.getLogger(__name__)
 
 _NOT_WATCHED = ("**/.git", "**/node_modules")
-"""What is installed in the second is a great deal."""
+"""Patterns of folders that are not watched: packages are very many files."""
 _OF_GIT = ("HEAD", "index", "logs/HEAD", "MERGE_HEAD")
-"""The last two change with every commit and reset, also where the first two stay as they are."""
+"""Files of git that tell of changes. The last two change with every commit and reset, also where the first
+two do not."""
 _AGAIN = 1.0
-"""Seconds between two looks at what is not watched."""
+"""Seconds between two checks of what is not watched."""
 
 
 def _beside(changes: FolderChanges) -> list[str]:
-    """The files outside of a folder that have a say in what its changes are."""
+    """Return the files outside of a folder that affect its changes."""
     repository = changes.repository
     if repository is None:
         return []
@@ -40,7 +41,7 @@ def _beside(changes: FolderChanges) -> list[str]:
 
 
 def not_watched(directory: str, home: Path) -> list[str]:
-    """Patterns of what is not watched. What the host writes must not make it look, and write, again."""
+    """Return patterns of what is not watched: the host must not look again at its own writes."""
     below = os.path.relpath(os.path.realpath(home), directory)
     # Nothing can be escaped in patterns, but any character stands for itself.
     own = [] if below.split("/")[0] == ".." else [re.sub(r"[*?\[\]{},]", "?", below)]
@@ -53,10 +54,10 @@ class ChangesWatch:
     Args:
         watches: The watches of the host.
         directory: The folder, as the session names it.
-        here: Where it is, or was when it was last looked at.
-        changes: Its changes; `None` where they are not known. Then it is watched only what the folder is.
-        home: Where the host writes.
-        changed: Is called when something may have changed.
+        here: Its place when it was last looked at.
+        changes: Its changes; `None` where they are not known. Then only the folder's place is checked.
+        home: The folder in which the host writes.
+        changed: Called when something may have changed.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class ChangesWatch:
     ) -> None:
         self.changes = changes
         self.has_ended = False
-        """True once a folder is gone or another one: what is there now is to be watched instead."""
+        """True once the folder is gone or another one: the present one has to be watched instead."""
         self._watches = watches
         self._directory = directory
         self._here = here
@@ -81,7 +82,7 @@ class ChangesWatch:
         self._tasks = [asyncio.create_task(self._look(beside))]
 
     async def begin(self) -> None:
-        """Watch what can be watched. Other changes are seen when a turn ends or someone asks."""
+        """Begin to watch. Changes that cannot be watched are seen when a turn ends or someone asks."""
         if self.changes is None:
             return
         folder = self.changes.place[0]
@@ -124,7 +125,7 @@ class ChangesWatch:
             _log.warning("changes are not followed as they happen: %s", error)
 
     async def close(self) -> None:
-        """Hear nothing more. Cancelling is safe: it ends all the same."""
+        """Stop watching. Cancelling is safe: it ends all the same."""
         self._closed = True
         for task in self._tasks:
             task.cancel()

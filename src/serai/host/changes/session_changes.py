@@ -1,4 +1,4 @@
-"""Shows what changes in one session's folder, as it happens: counted for all, in full to those who follow."""
+"""The changes in one session's folder as they happen: counted for all, in full for followers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from serai.changes.folder import FolderChanges, Place, place_of
 from serai.changes.operations import operations_for
 from serai.changes.view import SESSION, UNCOMMITTED, Counts, Which, show, summaries, uri_of
 from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
-from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
-from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
-from serai.host.changes.changesets import changes_folder, id_of_session
+from serai.host.changes.bases import FAILURES, STOPPING, Bases, error_for_followers
+from serai.host.changes.changesets import MOST_FILES, ChangesetChannel, changes_folder, id_of_session
 from serai.host.changes.folder_watch import ChangesWatch
 
 if TYPE_CHECKING:
@@ -30,9 +29,9 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _GATHER = 0.3
-"""Seconds that changes of files are gathered before they are looked at."""
+"""Seconds during which changes of files are gathered before a look."""
 _SHARE = 4
-"""Length of the pause after a look, in lengths of the look, so that looking takes a fifth of the time."""
+"""Length of the pause after a look, in lengths of the look: looking takes a fifth of the time."""
 
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 
@@ -41,12 +40,12 @@ class SessionChanges:
     """The changes in the folder of one session. Sessions without a folder of this machine have none."""
 
     def __init__(self, session: Session) -> None:
-        self.bases = Bases(session, recorded=self.look_again, taken_back=self._turns_taken_back)
+        self.bases = Bases(session)
         self._session = session
         self._host = session.host
         self._id = id_of_session(session.uri)
         self.operations: set[asyncio.Task[Any]] = set()
-        """What is being done with changesets."""
+        """The running operations of changesets."""
         self._looking: asyncio.Task[None] | None = None
         self._is_stale = False
         self._hurry = asyncio.Event()
@@ -60,16 +59,17 @@ class SessionChanges:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being recorded, looked at, followed or done."""
+        """True while something is recorded, looked at, followed or done."""
         return bool(self._looking or self._channels or self.operations or self.bases.is_busy)
 
     def begin(self) -> None:
-        """The session is new: record what it begins with, and list its changesets."""
+        """Begin the records of a new session, and list its changesets."""
         self.bases.begin()
         if self.bases.directory is not None:
             self.look_again()
 
-    def _turns_taken_back(self) -> None:
+    def turns_taken_back(self) -> None:
+        """Close the changesets of turns that the session no longer has."""
         for channel in list(self._channels.values()):
             if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
                 channel.take_back()
@@ -81,7 +81,7 @@ class SessionChanges:
         return bool(self._channels) or self._host.journal.subscriptions.is_followed(self._session.uri)
 
     def attend(self) -> None:
-        """Watch the folder while someone follows the session. To be called when that may have changed."""
+        """Watch the folder while someone follows the session. Call this when that may have changed."""
         wanted = self.bases.directory is not None and not self._closed and self._is_followed
         if wanted == self._is_attending:
             return
@@ -92,7 +92,7 @@ class SessionChanges:
             self._unwatch()
 
     async def offers(self, which: Which) -> bool:
-        """Whether the session has such a changeset."""
+        """Tell whether the session has such a changeset."""
         is_unknown = which.turn_id is not None and not self.bases.knows(which.turn_id)
         if is_unknown or self.bases.directory is None:
             return False
@@ -107,29 +107,27 @@ class SessionChanges:
         return not self._closed and (which != UNCOMMITTED or self._has_git())
 
     def _has_git(self) -> bool:
-        """Whether the folder is in a repository, or was when that was last known."""
+        """Tell whether the folder is in a repository, or was when that was last known."""
         if self.bases.changes is not None:
             return self.bases.changes.has_git
         template = uri_of(self._id, UNCOMMITTED)
         return any(one.uri_template == template for one in self._session.live.head.summary.changesets or ())
 
     async def follow(self, uri: URI, which: Which) -> ChangesetChannel | None:
-        """Show a changeset from now on; `None` when there is none. Channels know when it is left."""
+        """Open a changeset for its followers; return `None` when there is none."""
         if not await self.offers(which):
             return None
-        release = self._host.sessions.hold([self._session.uri])
-
-        def left(channel: ChangesetChannel) -> None:
-            self._channels.pop(uri, None)
-            self._host.channels.remove(channel.uri)
-            release()
-            self.attend()
-
-        channel = self._channels[uri] = ChangesetChannel(self._host, uri, which, left)
+        channel = self._channels[uri] = ChangesetChannel(self._host, uri, which, self)
         self._offer(channel)
         self._is_attending = True
         self.look_again()
         return channel
+
+    def left(self, channel: ChangesetChannel) -> None:
+        """Forget a changeset that nobody follows any more."""
+        self._channels.pop(channel.uri, None)
+        self._host.channels.remove(channel.uri)
+        self.attend()
 
     def _unwatch(self) -> None:
         watch, self._watch = self._watch, None
@@ -137,7 +135,7 @@ class SessionChanges:
             self._host.run(watch.close())
 
     async def _follow_files(self, here: Place | None, changes: FolderChanges | None = None) -> None:
-        """Watch what is to be watched, if anyone wants to know."""
+        """Watch the folder, if anyone follows."""
         if self._closed or not self._is_followed:
             return
         if self._watch is None or self._watch.changes is not changes or self._watch.has_ended:
@@ -151,7 +149,7 @@ class SessionChanges:
     # -- looking -------------------------------------------------------------------------------------------
 
     def look_again(self, delay: float = 0.0) -> None:
-        """Something may have changed: look, once for all that happens within the delay."""
+        """Look at the files, once for all changes within the delay."""
         if self._closed:
             return
         self._is_stale = True
@@ -207,10 +205,10 @@ class SessionChanges:
         try:
             found = await changes.compute_all(wanted)
         except FAILURES as error:
-            return dict.fromkeys(wanted, told_of(error, self._host.redactor))
+            return dict.fromkeys(wanted, error_for_followers(error, self._host.redactor))
         return {
             which: self.bases.missed.get(which.turn_id or "")
-            or (one if isinstance(one, Changes) else told_of(one, self._host.redactor))
+            or (one if isinstance(one, Changes) else error_for_followers(one, self._host.redactor))
             for which, one in found.items()
         }
 
@@ -231,15 +229,15 @@ class SessionChanges:
         await channel.show(files, final=changes.settled)
 
     def _show_problem(self, error: SeraiError | OSError) -> None:
-        """Say that the folder is gone, or git. A session that never had a folder is told of nothing."""
-        problem = told_of(error, self._host.redactor)
+        """Show an error of the folder, or of git. A session that never had a folder shows none."""
+        problem = error_for_followers(error, self._host.redactor)
         if self._session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
             self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=self._has_git())
         for channel in self._channels.values():
             channel.fail(problem)
 
     def _list(self, found: _Found, *, has_git: bool) -> None:
-        """Tell which changesets there are, if that is news."""
+        """Publish the list of changesets, if it has changed."""
         known = {which: _counted(one) for which, one in found.items()}
         catalogue = summaries(self._id, known, has_git=has_git)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
@@ -248,8 +246,8 @@ class SessionChanges:
 
     # -- operations ----------------------------------------------------------------------------------------
 
-    async def in_hand(self) -> FolderChanges:
-        """The changes, for someone who is about to write.
+    async def current_for_writing(self) -> FolderChanges:
+        """Return the changes for an operation that writes.
 
         Raises:
             FolderMoved: A turn is running, and the folder is another one than it began in.
@@ -263,9 +261,9 @@ class SessionChanges:
         return changes
 
     async def operate(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have something done with a changeset. Cancelling this leaves it to go on to its end.
+        """Run an operation. Cancelling this does not stop the operation.
 
-        It may write a person's files, so that half of it would be worse than all or nothing.
+        It may write a person's files: half of it would be worse than all or nothing.
 
         Raises:
             SessionGone: The session was closed, and did not wait for it any longer.
@@ -289,7 +287,7 @@ class SessionChanges:
     # -- ending --------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Look and watch no more. What is being recorded or done may end first, for a short while.
+        """Stop looking and watching. Records and operations have a short time to end.
 
         An operation that takes longer is stopped. It leaves each file as it was, or as it was to be.
         """
@@ -312,7 +310,7 @@ class SessionChanges:
             await asyncio.gather(*late, return_exceptions=True)
 
     async def forget(self) -> None:
-        """The session was disposed of, and is closed: delete what was recorded for it."""
+        """Delete the records of a session that was disposed of."""
         for channel in list(self._channels.values()):
             channel.left()
         folder = changes_folder(self._host.home, self._session.uri)
@@ -320,7 +318,7 @@ class SessionChanges:
 
 
 def _counted(found: Changes | ErrorInfo) -> tuple[Counts, str | None]:
-    """How much changed, and what else is to be said of it."""
+    """Count the changes, and describe what is left out."""
     if isinstance(found, ErrorInfo):
         return Counts(None, None, None), found.message
     changes = found.changes

@@ -1,7 +1,7 @@
-"""Which customisations working directories have: found once for all sessions that work in one.
+"""The customisations in working directories, found once for all sessions that work in one.
 
-Whoever asks gets what is there then. For those who follow a folder it is looked once a second whether
-something has changed, by the files and folders that were read, or looked for in vain.
+A request gets what is there then. For followers of a folder it is checked once a second whether something has
+changed, by the files and folders that were read, or looked for in vain.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from serai.machine.watch.seen import SeenPaths
 _log = logging.getLogger(__name__)
 
 _READERS = 2
-"""Most threads that read customisations at the same time: the processor is for others too."""
+"""Most threads that read customisations at the same time, to leave the processor to others."""
 _AGAIN = 1.0
-"""Seconds between two looks for those who follow."""
+"""Seconds between two checks for followers."""
 
 T = TypeVar("T")
 
 
 class CustomizedFolder:
-    """A working directory, or none, and the person's home: what is found there.
+    """The customisations of a working directory, or of none, and of the person's home.
 
     Made by `CustomizedFolders.enter`.
     """
@@ -40,43 +40,43 @@ class CustomizedFolder:
         self.sessions = 0
         """Number of sessions that work here."""
         self.found: Customizations | None = None
-        """What was found when it was last looked at; `None` before."""
+        """The customisations of the last look; `None` before the first."""
         self._folders = folders
         self._seen = SeenPaths()
         self._basis: tuple[str | None, bool] | None = None
-        """Where the directory really was, and whether it was trusted, when it was last looked at."""
+        """The directory's real place, and whether it was trusted, at the last look."""
         self._followers: dict[Callable[[], None], None] = {}
         self._following: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._work: set[asyncio.Task[None]] = set()
         self._was_told = False
-        """Whether it was logged that nobody knows whether the directory is trusted."""
+        """True once it was logged that trust is unknown."""
 
     async def catch_up(self) -> Customizations:
-        """What is there now. Cancelling does not stop others who wait for it."""
+        """Look, and return the customisations. Cancelling does not stop others who wait for it."""
         await asyncio.shield(self._start(self._look()))
         return self.found or Customizations()
 
     def look(self, then: Callable[[], None] = lambda: None) -> None:
-        """The same for who does not wait: `then` is called when it is done."""
+        """Look without waiting; `then` is called at the end."""
         self._start(self._look(then))
 
     def follow(self, changed: Callable[[], None]) -> None:
-        """Look now and then. `changed` is called when something has changed, and after the first look."""
+        """Look once a second. `changed` is called after the first look, and after each change."""
         self._followers[changed] = None
         self.look(changed)
         if self._following is None:
             self._following = self._start(self._look_again())
 
     def unfollow(self, changed: Callable[[], None]) -> None:
-        """Call that no more; when nobody is left, it is looked no more."""
+        """Remove a follower; without any, stop looking."""
         self._followers.pop(changed, None)
         if not self._followers and self._following is not None:
             self._following.cancel()
             self._following = None
 
     async def close(self) -> None:
-        """End what runs. What is being read is let be."""
+        """End the tasks. A read that runs in a thread is left to end by itself."""
         self._followers.clear()
         for task in self._work:
             task.cancel()
@@ -105,7 +105,7 @@ class CustomizedFolder:
                 _log.exception("a session did not take what was found")
 
     def _find(self) -> tuple[Customizations, SeenPaths, tuple[str | None, bool]] | None:
-        """What is there, if anything has changed since it was last looked at. Reads the disk."""
+        """Find the customisations, if anything has changed since the last look. Reads the disk."""
         directory = self.directory
         real = os.path.realpath(directory) if directory is not None and is_folder(directory) else None
         basis = real, self.ask_trust()
@@ -127,7 +127,7 @@ class CustomizedFolder:
         return found, seen, basis
 
     def ask_trust(self) -> bool:
-        """Whether the directory is trusted now. Reads the disk."""
+        """Tell whether the directory is trusted now. Reads the disk."""
         if self.directory is None:
             return False
         try:
@@ -144,7 +144,7 @@ class CustomizedFolders:
 
     Args:
         home: The person's home.
-        is_trusted: Whether a folder is trusted. It may read files: it is asked in a thread.
+        is_trusted: Tells whether a folder is trusted. It may read files, and is called in a thread.
         settings: The folder of the person's `serai.toml`.
     """
 
@@ -157,18 +157,18 @@ class CustomizedFolders:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def read(self, call: Callable[[], T]) -> T:
-        """Call something in a thread that reads customisations; a stranger's may take seconds."""
+        """Run a function that reads customisations in a thread; those of a stranger may take seconds."""
         async with self._readers:
             return await asyncio.to_thread(call)
 
     def enter(self, directory: Path | None) -> CustomizedFolder:
-        """A session works in a folder from now on."""
+        """Add a session to a folder."""
         folder = self._open.setdefault(directory, CustomizedFolder(directory, self))
         folder.sessions += 1
         return folder
 
     def leave(self, folder: CustomizedFolder) -> None:
-        """A session works in it no longer; with the last one it is forgotten."""
+        """Remove a session from a folder; with the last one, forget the folder."""
         folder.sessions -= 1
         if folder.sessions == 0:
             del self._open[folder.directory]
@@ -176,5 +176,5 @@ class CustomizedFolders:
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Look at nothing any more, and wait until that is so."""
+        """Stop looking at folders, and wait for the end of it."""
         await asyncio.gather(*(folder.close() for folder in self._open.values()), *self._closing)

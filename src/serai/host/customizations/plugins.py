@@ -1,4 +1,4 @@
-"""Plugins that a session's active client publishes: fetched from it, kept by nonce, gone when it is."""
+"""Plugins that a session's active client publishes: fetched from it, kept by nonce, removed with it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MAX_BYTES = 4 * 1024 * 1024
 _WITHIN = 30.0
 """Longest time for the files of one plugin, in seconds."""
 _READ = (".md", ".mdc", ".json")
-"""Endings of the files that say what a plugin has. What else is in it stays where it is."""
+"""Endings of the files that describe a plugin. Other files are not fetched."""
 _PASSED_OVER = {".git", "node_modules"}
 
 Ask: TypeAlias = Callable[[str, wire.Value], Awaitable[Any]]
-"""Asks the client: the method and its parameters. It raises a `SeraiError` when there is no good answer."""
+"""A request to the client, with its method and parameters. It raises a `SeraiError` when it fails."""
 
 
 class PublishedPlugins:
@@ -42,7 +42,7 @@ class PublishedPlugins:
 
     Args:
         session: The session.
-        changed: Is called when there is something else to show.
+        changed: Called when the plugins have changed.
     """
 
     def __init__(self, session: Session, changed: Callable[[], None]) -> None:
@@ -51,12 +51,12 @@ class PublishedPlugins:
         self._changed = changed
         self._client_id = ""
         self.shown: list[Customizations] = []
-        """One container each, with what is in it as far as it is known."""
+        """One container for each plugin, as far as it is known."""
         self._fetching: asyncio.Task[Any] | None = None
         self._leaving: asyncio.Task[Any] | None = None
 
     def publish(self, client: SessionActiveClient | None) -> None:
-        """The client publishes this now, and nothing else; `None` takes all of it away."""
+        """Replace the plugins by those that a client publishes now; `None` removes all."""
         for task in (self._fetching, self._leaving):
             if task is not None:
                 task.cancel()
@@ -77,14 +77,14 @@ class PublishedPlugins:
             self._changed()
 
     def client_left(self, client_id: str) -> None:
-        """The client is gone. It has some time to come back before its plugins go too."""
+        """Remove the plugins of a client that is gone, unless it comes back soon."""
         if client_id == self._client_id and self.shown:
             if self._leaving is not None:
                 self._leaving.cancel()
             self._leaving = self._session.spawn(self._leave(client_id))
 
     async def _leave(self, client_id: str) -> None:
-        await asyncio.sleep(self._session.core.settings.client_grace_seconds)
+        await asyncio.sleep(self._session.settings.client_grace_seconds)
         self._leaving = None
         active = self._session.live.head.active_client
         if active is None or active.client_id != client_id:
@@ -114,23 +114,23 @@ class PublishedPlugins:
 
 
 class PluginFetch:
-    """Fetches from a client the files of a plugin that say what it has.
+    """Fetches the files that describe a plugin from a client.
 
     Args:
-        ask: Asks the client.
-        uri: The plugin's.
+        ask: Sends a request to the client.
+        uri: The URI of the plugin.
     """
 
     def __init__(self, ask: Ask, uri: str) -> None:
         self._ask = ask
         self._base = uri.rstrip("/")
         self.files: dict[str, bytes] = {}
-        """What has come, by the path below the plugin's URI."""
+        """The fetched files, by the path below the plugin's URI."""
         self.problems: list[str] = []
-        """What is missing, in sentences."""
+        """Problems with files that are missing, in sentences."""
 
     async def run(self) -> None:
-        """Fetch them. Cancelling is safe.
+        """Fetch the files. Cancelling is safe.
 
         Raises:
             SeraiError: The client is gone, does not list the plugin, or takes too long; or the plugin is too

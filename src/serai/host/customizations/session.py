@@ -1,7 +1,7 @@
-"""The customisations of a session: what its folder and its active client have, as its people switched it.
+"""The customisations of a session: those of its folder and of its active client, as people switched them.
 
-Found in threads; no session waits for it. What is shown is compared with what the session's state has, and
-the difference happens as the smallest actions.
+They are found in threads; no session waits for that. The result is compared with the session's state, and the
+difference is published as the smallest actions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from serai.ahp.wire import Unknown
 from serai.customizations.changes import difference, together
 from serai.customizations.containers import Customizations, Definition
 from serai.host.customizations.plugins import PublishedPlugins
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
 TOGGLES = "serai.toggles"
-"""In a session's `_meta`: which containers people switched on or off, by id. Only the host writes it."""
+"""Name, in a session's `_meta`, of the containers that people switched on or off. Only the host writes it."""
 
 
 class SessionCustomizations:
@@ -38,12 +38,12 @@ class SessionCustomizations:
     # -- when to look --------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The session is new: look for the first time, without anyone waiting for it."""
+        """Look for the first time, without making the session wait."""
         self._folder.look(self._show)
         self._published.publish(self._session.live.head.active_client)
 
     def attend(self) -> None:
-        """Look now and then while someone follows it or a turn runs. To be called when that changes."""
+        """Look once a second while someone follows the session or a turn runs. Call this on changes."""
         session = self._session
         is_followed = session.journal.subscriptions.is_followed(session.uri)
         wanted = not self._closed and (is_followed or session.live.turn is not None)
@@ -55,32 +55,32 @@ class SessionCustomizations:
                 self._folder.unfollow(self._show)
 
     def turn_begins(self) -> None:
-        """A turn begins: what has changed by then counts in it."""
+        """Look at the beginning of a turn, so that recent changes count in it."""
         if self._is_attending:
             self._folder.look()
         self.attend()
 
     def close(self) -> None:
-        """Look at nothing, and show nothing any more."""
+        """Stop looking and showing."""
         if not self._closed:
             self._closed = True
             self.attend()
             self._folders.leave(self._folder)
 
     async def definitions(self) -> tuple[Definition, ...]:
-        """What there is now, for those who use it. Cancelling changes nothing."""
+        """Return the present definitions of agents, skills and the like. Cancelling changes nothing."""
         await self._folder.catch_up()
         self._show()
         return self._together().definitions
 
     def hidden(self) -> set[str]:
-        """The ids of skills that are for the model alone, as far as is known: people are not offered them."""
+        """Return the ids of known skills that are for the model alone: people are not offered them."""
         return {item.child.id for item in self._together().definitions if not item.user_invocable}
 
     # -- switches ------------------------------------------------------------------------------------------
 
     def refused(self, action: a.StateAction) -> Judgement | None:
-        """Why a client may not switch something on: its folder is not trusted, also not by now."""
+        """Refuse to switch a container on whose folder is not trusted; else return `None`."""
         found, folder = self._folder.found, self._folder
         if not isinstance(action, a.SessionCustomizationToggledAction) or not action.enabled:
             return None
@@ -96,7 +96,7 @@ class SessionCustomizations:
         )
 
     def toggled(self, action: a.SessionCustomizationToggledAction) -> None:
-        """A client has switched a container: that holds from now on, also after it was found again."""
+        """Remember a client's switch, also for when the container is found again."""
         meta = self._session.live.head.meta or {}
         known = self._session.live.head.customizations or ()
         if any(not isinstance(container, Unknown) and container.id == action.id for container in known):
@@ -109,11 +109,11 @@ class SessionCustomizations:
     # -- clients -------------------------------------------------------------------------------------------
 
     def active_client_changed(self) -> None:
-        """A client has become the active one, publishes something else, or is active no longer."""
+        """Take over the plugins of the active client, after it has changed."""
         self._published.publish(self._session.live.head.active_client)
 
     def client_left(self, client_id: str) -> None:
-        """A client is gone. Its plugins stay for some time, since it may come back."""
+        """Remove the plugins of a client that is gone, unless it comes back soon."""
         self._published.client_left(client_id)
 
     def _published_changed(self) -> None:
@@ -128,7 +128,7 @@ class SessionCustomizations:
         return together(self._folder.found or Customizations(), self._published.shown, self._toggles())
 
     def _show(self) -> None:
-        """Let the session's state have what there is, unless it is no longer in memory."""
+        """Publish the customisations in the session's state, while it is in memory."""
         is_here = not self._closed and self._session.host.is_loaded(self._session.uri)
         if self._folder.found is None or not is_here:
             return

@@ -1,1 +1,1 @@
-"""One session of the host: its state, its turns, and what enters it."""
+"""One session of the host: its state, its turns, and its deliveries."""

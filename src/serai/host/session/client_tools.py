@@ -1,12 +1,12 @@
-"""Tools that clients lend to a session: a call of one is its client's to run, and ends when that is gone."""
+"""Tools that clients lend to a session. A call of one is its client's to run, and ends when that is gone."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from serai.ahp import actions as a
 from serai.ahp.types import ToolCallPendingConfirmationState, ToolCallRunningState
+from serai.host.clients import Clients
 from serai.host.session.core import SessionCore
 from serai.host.session.questions import failed_result
 
@@ -16,20 +16,14 @@ _OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
 class ClientTools:
     """The clients that lend something to one session, and those that have left it."""
 
-    def __init__(
-        self,
-        core: SessionCore,
-        is_connected: Callable[[str], bool],
-        act_instead: Callable[[a.StateAction], None],
-    ) -> None:
+    def __init__(self, core: SessionCore, clients: Clients) -> None:
         self._core = core
-        self._is_connected = is_connected
-        self._act_instead = act_instead
+        self._is_connected = clients.is_connected
         self._graces: dict[str, asyncio.TimerHandle] = {}
-        """Ends the time that a client which is gone has to come back to its calls, by its id."""
+        """Timers that end the calls of clients that are gone, by client id."""
 
     def client_left(self, client_id: str) -> None:
-        """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
+        """End a client's time as the active one, and give it some time to come back to its calls."""
         active = self._core.live.head.active_client
         if active is not None and active.client_id == client_id:
             self._core.act(a.SessionActiveClientChangedAction(active_client=None))
@@ -39,17 +33,15 @@ class ClientTools:
             self._wait_for(client_id)
 
     def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
-        """A call can be run from now on. Its owner may be gone since before that."""
+        """Give the owner of a call that can be run time to come back, if it is gone."""
         turn = self._core.live.turn
         for call in turn.calls(action.tool_call_id) if turn else ():
             owner = call.tool_client_id if isinstance(call, _OPEN) else None
-            if owner is None or owner in self._graces:
-                continue
-            if not self._is_connected(owner):
+            if owner is not None and owner not in self._graces and not self._is_connected(owner):
                 self._wait_for(owner)
 
     def declined(self, action: a.SessionToolCallConfirmedAction, client_id: str) -> None:
-        """A client has said no: if that was to a call of its own that runs already, it ends with this."""
+        """End a running call that its own client has denied."""
         running = (call for call in self._calls_of(client_id) if isinstance(call, ToolCallRunningState))
         if not action.approved and action.tool_call_id in {call.tool_call_id for call in running}:
             told = action.reason_message
@@ -57,7 +49,7 @@ class ClientTools:
             self._end(action.tool_call_id, "The client cannot run this tool", why, "declined")
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Stop waiting for clients."""
         for grace in self._graces.values():
             grace.cancel()
         self._graces.clear()
@@ -81,10 +73,10 @@ class ClientTools:
             self._end(call.tool_call_id, message, why, "client_gone")
 
     def _end(self, call_id: str, message: str, why: str, code: str) -> None:
-        """Complete a call in the place of who owes that."""
+        """Complete a call in place of its client."""
         turn = self._core.live.turn
         if turn is not None:
             result = failed_result(message, why, code)
-            self._act_instead(
-                a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
-            )
+            done = a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
+            self._core.act(done)
+            self._core.followed(done)

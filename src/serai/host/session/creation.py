@@ -1,4 +1,4 @@
-"""What a new session begins with: what was asked for, what it is forked from, and the defaults."""
+"""The beginning of a session: from the request, the session that it is forked from, and the defaults."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import Examining, HostedHarness, Particular
-from serai.host.project import directory_of, problem_with_folder, project_of
+from serai.host.agents import HostedHarness, LimitedHarness, TranscriptHarness
+from serai.host.surroundings.files import directory_of, problem_with_folder, project_of
 from serai.journal.sessions import KeptSession
 
 
@@ -31,9 +31,9 @@ async def first_state(
     harness_of: Callable[[str], Awaitable[HostedHarness]],
     now: int,
 ) -> t.SessionState:
-    """The state of a new session.
+    """Make the state of a new session.
 
-    `given` is what was asked for, before anything in it was masked.
+    `given` is the request before anything in it was masked.
 
     Raises:
         ProtocolError: The provider does not exist.
@@ -53,7 +53,7 @@ async def first_state(
         raise InvalidParams(
             f"runs of workflows, and they alone, have URIs that begin with {RUN}:/", field="params.channel"
         )
-    if isinstance(harness, Examining):
+    if isinstance(harness, TranscriptHarness):
         await harness.examine(given, directory)
     project = await asyncio.to_thread(project_of, directory)
     inherited = source.config.values if source and source.config else {}
@@ -82,14 +82,14 @@ async def first_state(
 
 
 def _check_folder(uri: str) -> None:
-    """A session that was made may outlive its folder; a new one would find nothing there."""
+    """Check that the folder of a new session is there. Existing sessions may outlive theirs."""
     if problem := problem_with_folder(uri):
         there = f"there is no folder {str(directory_of(uri) or uri)[:200]}"
         raise InvalidParams(f"{there} ({problem}): make it, or name another", field="params.workingDirectory")
 
 
 def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.SessionState:
-    """What a session is forked from, up to the turn that it goes on from.
+    """Return the state that a session is forked from, up to the turn that it continues from.
 
     Raises:
         ProtocolError: There is no such session, or no such turn in it.
@@ -104,7 +104,7 @@ def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.Sessio
 
 
 def resolved_config(harness: HostedHarness, chosen: t.FreeForm) -> t.SessionConfigState | None:
-    """The settings of a new session: what was chosen, over the defaults.
+    """Return the settings of a new session: the chosen ones, over the defaults.
 
     Raises:
         InvalidParams: A setting does not exist, or cannot have that value.
@@ -125,4 +125,4 @@ def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
         return "there is no such setting"
     if problem := problem_with_value(known, value):
         return problem
-    return harness.problem_with(name, value) if isinstance(harness, Particular) else None
+    return harness.problem_with(name, value) if isinstance(harness, LimitedHarness) else None

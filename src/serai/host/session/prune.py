@@ -1,7 +1,7 @@
-"""How long old actions stay on disk: some days, where a person has said so.
+"""Pruning: old actions are deleted after some days, where a person has asked for it.
 
-State never needs old actions: a session comes back from its head, its turns and the actions since that head.
-A session that was left alone may have had no reason for a new head, so it gets one first.
+State never needs old actions: a session is read from its head, its turns and the actions since that head.
+A session that was idle may have had no reason for a new head, so it gets one first.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from serai.store.contract import day_of
 _log = logging.getLogger(__name__)
 
 _AT_FIRST = 10.0
-"""How long after its start the host is left alone, in seconds: clients come back then."""
+"""Delay after the start of the host, in seconds: clients come back then."""
 _EVERY = 3600.0
-"""How often it is looked whether a day has gone by, in seconds. A machine that sleeps counts no time."""
+"""Seconds between two checks for a new day. A machine that sleeps counts no time."""
 
 
 async def prune_daily(
@@ -33,7 +33,7 @@ async def prune_daily(
     at_first: float = _AT_FIRST,
     every: float = _EVERY,
 ) -> None:
-    """Delete what is old enough, soon and then once a day, until this is cancelled."""
+    """Delete old actions soon and then once a day, until this is cancelled."""
     await asyncio.sleep(at_first)
     done: int | None = None
     while True:
@@ -60,7 +60,7 @@ async def prune(journal: Journal, sessions: Sessions, days: int) -> None:
 
 
 async def _renew_head(journal: Journal, sessions: Sessions, uri: str) -> bool:
-    """Have the head of a session written anew. Returns whether it was."""
+    """Write the head of a session anew. Returns whether it was written."""
     was_loaded = sessions.is_loaded(uri)
     release = sessions.hold([uri])
     try:

@@ -1,4 +1,4 @@
-"""Questions to people, and what agents wait for: each answer is told to whoever expects it."""
+"""Questions to people, and other answers that agents wait for."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from serai.ahp.rules import Judgement, rejected
 from serai.host.session.core import SessionCore
 
 Expected = tuple[str, str]
-"""What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
+"""The key of an expected answer: `call`, `result`, `complete` or `input`, and the id of the call or
+question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """How an input request ended."""
+    """The outcome of an input request."""
 
     response: str
     answers: Mapping[str, t.SessionInputAnswer]
 
     @property
     def accepted(self) -> bool:
-        """Whether the person answered."""
+        """True when the person answered."""
         return self.response == t.SessionInputResponseKind.ACCEPT
 
 
 class Questions:
-    """What is asked in one session, and the answers that are expected."""
+    """The open questions of one session, and the answers that are expected."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
         self._futures: dict[Expected, asyncio.Future[Any]] = {}
         self._early: dict[Expected, Any] | None = None
-        """Answers that came before anyone expected them, where some may."""
+        """Answers that came before they were expected; `None` when none can come early."""
 
     def expect_early(self) -> None:
-        """Keep answers that come before they are expected: the agent is only taking its turn up again."""
+        """Keep answers that come before they are expected: the agent is about to continue its turn."""
         self._early = {}
 
     async def ask(self, request: t.SessionInputRequest) -> Answers:
-        """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
+        """Ask the person something outside of any turn. It ends, unanswered, with a turn that runs.
 
         Cancelling takes the question back.
         """
@@ -57,21 +58,21 @@ class Questions:
         return Answers(t.SessionInputResponseKind.CANCEL.value, {}) if answer.cancelled() else answer.result()
 
     def conclude(self, request_id: str, response: str = t.SessionInputResponseKind.CANCEL.value) -> None:
-        """A question that is open need not be answered any more."""
+        """Close an open question."""
         if any(request.id == request_id for request in self._core.live.head.input_requests or ()):
             action = a.SessionInputCompletedAction(request_id=request_id, response=response)
             self._core.act(action)
             self._core.then(lambda: self.tell(action, {}))
 
     def expect(self, what: Expected) -> asyncio.Future[Any]:
-        """A future for an answer that some client will give."""
+        """Make a future for an answer of a client."""
         future = self._futures[what] = asyncio.get_running_loop().create_future()
         if self._early and what in self._early:
             self._answer(what, self._early.pop(what))
         return future
 
     def let_go(self) -> Callable[[], None]:
-        """Nothing of all that is expected any more. Returns what tells those who wait."""
+        """Expect no answer any more. Returns a function that cancels the waiting."""
         futures, self._futures = self._futures, {}
         self._early = None
 
@@ -82,7 +83,7 @@ class Questions:
         return cancel
 
     def tell(self, action: a.StateAction, answers: Mapping[str, t.SessionInputAnswer]) -> None:
-        """A client's action is committed: if it answers something, whoever waits for that gets it.
+        """Give the answer in a client's committed action to the one who waits for it.
 
         `answers` are all answers to an input request that it completed.
         """
@@ -121,7 +122,7 @@ class Questions:
 
 
 def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, t.SessionInputAnswer]:
-    """All answers to an input request that an action is about to complete, and so to take away."""
+    """Return all answers to an input request that an action is about to complete and remove."""
     if not isinstance(action, a.SessionInputCompletedAction):
         return {}
     requests = session.head.input_requests or ()
@@ -130,7 +131,7 @@ def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, t.Sess
 
 
 def unknown_option(session: LiveSession, action: a.StateAction) -> Judgement | None:
-    """Why an answer is none: it was not offered, and nobody can know what it would mean."""
+    """Refuse an answer that was not offered; else return `None`. Nobody can know its meaning."""
     if not isinstance(action, a.SessionToolCallConfirmedAction) or action.selected_option_id is None:
         return None
     turn, option = session.turn, action.selected_option_id
@@ -147,6 +148,6 @@ def failed_result(
     code: str | None = None,
     content: list[t.ToolResultContent] | None = None,
 ) -> t.ToolCallResult:
-    """The result of a tool call that has failed, with what it has shown so far."""
+    """Make the result of a failed tool call, with the content that it has shown so far."""
     told = t.ToolCallError(message=error, code=code)
     return t.ToolCallResult(success=False, past_tense_message=message, content=content, error=told)

@@ -1,4 +1,4 @@
-"""What becomes of a session whose host was stopped: its agent goes on with its turn, or the turn is over."""
+"""Recovery of a session whose host was stopped: its agent continues its turn, or the turn ends."""
 
 from __future__ import annotations
 
@@ -9,22 +9,14 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.types import SessionLifecycle
 from serai.contract import DeliveryRecord, DeliveryState
 from serai.host.session.core import SessionCore, error_info
-from serai.host.session.deliveries import DeferredAction
-from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 
 
-def recover(
-    core: SessionCore,
-    turns: Turns,
-    questions: Questions,
-    deliveries: Sequence[DeliveryRecord],
-    deferred: Sequence[DeferredAction],
-) -> None:
-    """After a restart: an agent that can goes on with its turn. Else what was running is over, and says so.
+def recover(core: SessionCore, turns: Turns, deliveries: Sequence[DeliveryRecord]) -> None:
+    """Bring a session up to date after a restart.
 
-    A delivery that was on its way is settled by evidence. A deferred action happens now, since the turn that
-    it waited for is over.
+    An agent that can continues its turn; other turns end with an error. A delivery that was on its way is
+    settled by evidence. A deferred action happens once the turn that it waited for is over.
     """
     live = core.live
     waiting: list[DeliveryRecord] = []
@@ -40,44 +32,44 @@ def recover(
     turns.mailbox.restore(waiting, live.head)
     running = live.snapshot().active_turn if turns.takes_up else None
     if running is None:
-        _end(core, turns, questions, deferred)
+        _end(core, turns)
     if live.head.active_client is not None:
         core.act(a.SessionActiveClientChangedAction(active_client=None))
     if running is not None:
-        turns.take_up(running, deferred)
+        turns.take_up(running)
         return
     if (steering is not None or live.head.queued_messages) and not turns.is_held:
         turns.hold("restart")
     if steering is not None:
-        # Who was to bring it to the agent is gone with the host; it is the next one, once someone goes on.
+        # The turn that it was for is gone with the host; it is the next message, once someone continues.
         turns.queue_steering(steering, "steering")
 
 
-def _end(core: SessionCore, turns: Turns, questions: Questions, deferred: Sequence[DeferredAction]) -> None:
-    """What ran is over, and so is what was asked; what waited for that happens."""
+def _end(core: SessionCore, turns: Turns) -> None:
+    """End the running turn and the open questions, and do what waited for that."""
     turns.interrupt("interrupted", "the host was stopped while this turn was running")
     for request in list(core.live.head.input_requests or ()):
-        questions.conclude(request.id)  # whoever asked is gone with the host
+        turns.questions.conclude(request.id)  # whoever asked is gone with the host
     core.clear_activity()
-    turns.apply_deferred(deferred)
+    turns.apply_deferred()
     if core.live.head.lifecycle == SessionLifecycle.CREATING:
         error = error_info("interrupted", "the host was stopped while the session was being created")
         core.act(a.SessionCreationFailedAction(error=error))
 
 
 def _settle(live: LiveSession, turns: Turns, record: DeliveryRecord) -> None:
-    """Say what became of a message that was on its way to the agent when the host was stopped.
+    """Settle the delivery of a message that was on its way to the agent when the host was stopped.
 
-    What runs in the host reads its input from the journal, which has it. Of another process only its answer
-    shows that it got there.
+    An agent in the host reads its input from the journal, which has it. For another process only its answer
+    shows that the message arrived.
     """
     turn_id = record.evidence.get("turnId", "")
     if turns.is_in_process:
-        turns.door.delivered(record, "journal", turnId=turn_id)
+        turns.mailbox.delivered(record, "journal", turnId=turn_id)
     elif _has_answered(live, turn_id):
-        turns.door.delivered(record, "answer", turnId=turn_id)
+        turns.mailbox.delivered(record, "answer", turnId=turn_id)
     else:
-        turns.door.failed(record, "outcome_unknown")
+        turns.mailbox.failed(record, "outcome_unknown")
 
 
 def _has_answered(live: LiveSession, turn_id: str) -> bool:

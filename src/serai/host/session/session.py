@@ -1,4 +1,4 @@
-"""One session: what clients dispatch goes in, what its agent does comes out, and turns begin and end."""
+"""One session: it takes the actions of clients, owns its agent, and puts its parts together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a, commands as c
 from serai.ahp.extensions import PAUSED
-from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
     ROOT,
@@ -22,20 +21,28 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
+from serai.customizations.containers import Definition
 from serai.errors import CapabilityUnsupported, SeraiError, SessionFailed, SessionGone
-from serai.host.agents import Attentive, Particular, Transcribing
+from serai.host.agents import ActionListener, LimitedHarness, TranscriptHarness
 from serai.host.changes.session_changes import SessionChanges
 from serai.host.customizations.session import SessionCustomizations
-from serai.host.seat import RelayAccess, Seat
+from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
-from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
-from serai.host.session.deliveries import Door, Postman
+from serai.host.session.core import (
+    RelayAccess,
+    SessionCore,
+    Subagent,
+    error_info,
+    is_paused,
+    needs_sign_in,
+    status_of,
+)
+from serai.host.session.deliveries import Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
-from serai.host.surroundings.files import Shown
+from serai.host.surroundings.files import AttachedResources
 from serai.host.telemetry import SessionTelemetry
-from serai.host.turn import Reach, Subagent
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.files import read as read_file, write as write_file
@@ -46,99 +53,66 @@ if TYPE_CHECKING:
 MOST_READ = 8 * 1024 * 1024
 """Largest read of an agent, in bytes."""
 PARENT = "serai.parent"
-"""In a session's `_meta`: the session whose agent began it. Only the host writes it."""
+"""Name, in a session's `_meta`, of the session whose agent began it. Only the host writes it."""
 _DEEPEST = 4
-"""So many sessions may stand one above the other: an agent that begins itself ends somewhere."""
+"""Most sessions that may stand one above the other: an agent that begins itself ends somewhere."""
 
 
-class Session:
+class Session(SessionCore):
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
     def __init__(self, host: Host, kept: KeptSession) -> None:
-        self.core = core = SessionCore(
+        summary = kept.live.head.summary
+        super().__init__(
             host.journal,
             kept,
             host.redactor,
-            SessionTelemetry(host.telemetry, kept.uri, kept.live.head.summary),
+            SessionTelemetry(host.telemetry, kept.uri, summary),
             settings=host.settings,
             now=host.now,
             new_id=host.new_id,
             changed=host.root.summary_changed,
         )
         self.host = host
-        self.journal = host.journal
-        self.kept = kept
-        self.uri = kept.uri
-        self.act, self.spawn = core.act, core.spawn
-        self.questions = Questions(core)
-        participant = host.identities.of_session(kept.uri, core.live.head.summary.provider)
-        door = Door(core, host.ledger, participant.number, participant.identity.id)
-        self.mailbox = Mailbox(door)
+        self.questions = Questions(self)
+        self.mailbox = Mailbox(self, host.ledger, host.identities.of_session(kept.uri, summary.provider))
         self.customizations = SessionCustomizations(self)
         self.changes = SessionChanges(self)
-        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
-        reach = Reach(
-            definitions=self.customizations.definitions,
-            read=self.read,
-            write=self._write,
-            terminal=host.terminals.start,
-            delegate=self.delegate,
-            call_ready=self.client_tools.call_ready,
-        )
-        harness = host.harnesses.get(core.live.head.summary.provider)
+        self.client_tools = ClientTools(self, host.clients)
+        harness = host.harnesses.get(summary.provider)
         # Asked once: Python takes long to say whether something fits a protocol.
-        self._transcribing = harness if isinstance(harness, Transcribing) else None
+        self._transcribing = harness if isinstance(harness, TranscriptHarness) else None
         self.turns = Turns(
-            core,
-            door,
+            self,
             self.mailbox,
             self.questions,
             self.changes.bases,
-            reach,
-            agent=self.agent,
-            activity_changed=self._activity_changed,
-            followed=self.followed,
-            begun=self._turn_begins,
+            host.terminals,
             is_in_process=getattr(harness, "in_process", False),
-            takes_up=getattr(harness, "takes_up_turns", False),
+            takes_up=self._transcribing is not None,
         )
         if host.postman is not None:
             self.serve(host.postman(kept.uri))
         self.converse = self.turns.converse
-        self.seat = Seat(
-            core,
-            self.turns,
-            self.questions,
-            processes=host.processes,
-            read=self.read,
-            roots=partial(host.files.for_session, self),
-            file_threads=host.files.threads,
-            fork=self._fork,
-            relay_access=self._relay_access,
-        )
-        self.shown = Shown()
+        self.seat = Seat(self, self.turns, host.files, host.processes)
+        self.attached = AttachedResources()
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
         self._begun = asyncio.Event()
 
     @property
-    def live(self) -> LiveSession:
-        """The state, to look at."""
-        return self.kept.live
-
-    @property
     def is_busy(self) -> bool:
-        """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
+        """True while the session stays in memory: something runs or waits, or a client lends it tools."""
         head = self.live.head
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
         runs = self.live.turn is not None or self.changes.is_busy
-        return bool(waits or runs or self.core.is_busy)
+        return bool(waits or runs or super().is_busy)
 
     @property
     def is_free(self) -> bool:
-        """Whether a message of the relay may begin a turn: nothing runs, and nothing of a person waits.
+        """True when a message of the relay may begin a turn: nothing runs, and no person's message waits.
 
-        While it is paused nothing enters until it is resumed. See `was_stopped`, too.
+        A paused session is not free. See `was_stopped`, too.
         """
         head = self.live.head
         is_ready = self.live.turn is None and head.lifecycle == SessionLifecycle.READY
@@ -147,37 +121,39 @@ class Session:
 
     @property
     def was_stopped(self) -> bool:
-        """Whether a person cancelled the last turn: nothing enters by itself then, until someone goes on."""
+        """True when a person cancelled the last turn: nothing enters by itself until someone continues."""
         turns = self.live.head.turns
         return bool(turns) and turns[-1].state == TurnState.CANCELLED
 
     @property
     def capabilities(self) -> AgentSessionCapabilities | None:
-        """What its agent declares, as far as that is known."""
+        """The capabilities that its agent declares, as far as they are known."""
         if self._agent is not None:
             return self._agent.capabilities
         return getattr(self.host.harnesses.get(self.live.head.summary.provider), "capabilities", None)
 
     @property
     def status(self) -> AgentStatus:
-        """What it does right now, in the words of the contract."""
+        """The present status, in the words of the contract."""
         return status_of(self.live)
 
     def serve(self, postman: Postman) -> None:
-        """Have someone bring what the relay has for this session."""
-        self.turns.postman = postman
-        self.mailbox.displaced = postman.displaced
+        """Connect the session to the relay's side of it."""
+        self.mailbox.postman = postman
 
     def pause(self, reason: str | None = None) -> None:
-        """Let nothing enter by itself any more. The turn that runs goes on to its end."""
-        self.core.note(PAUSED, reason or "paused")
+        """Let nothing enter by itself any more. The running turn continues to its end."""
+        self.note(PAUSED, reason or "paused")
 
     def resume(self) -> None:
-        """Let enter what has waited."""
-        self.core.note(PAUSED, None)
+        """End the pause: what has waited may enter."""
+        self.note(PAUSED, None)
+        self._go_on()
+
+    def _go_on(self) -> None:
         self.turns.consume_queue()
-        if self.turns.postman is not None:
-            self.turns.postman.idle()
+        if self.mailbox.postman is not None:
+            self.mailbox.postman.idle()
 
     # -- what clients do -----------------------------------------------------------------------------------
 
@@ -193,17 +169,15 @@ class Session:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
             case Verdict.DEFER:
-                if not self.turns.defer(action, origin):
-                    reason = "too_many_waiting: choose again when the turn has ended"
-                    self.journal.reject(self.uri, action, origin, reason, sender)
+                self.turns.defer(action, origin)
             case Verdict.ACCEPT:
                 self._accept(action, origin)
 
     def _refusal(self, action: a.StateAction) -> Judgement | None:
-        """Why an action cannot be here, or `None` when it can: the agent cannot do it, or too much waits."""
+        """Refuse an action that the agent cannot do, or for which too much waits; else return `None`."""
         head = self.live.head
         harness = self.host.harnesses.get(head.summary.provider)
-        if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
+        if isinstance(harness, LimitedHarness) and (problem := harness.refusal(self.uri, action)):
             return problem
         if isinstance(action, a.SessionPendingMessageSetAction):
             limit = self.host.settings.mailbox_size
@@ -211,7 +185,7 @@ class Session:
         return unknown_option(self.live, action)
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        self.shown.note(action, origin.client_id)
+        self.attached.note(action, origin.client_id)
         match action:
             case a.SessionTurnStartedAction():
                 self.turns.start(action, origin)
@@ -250,38 +224,33 @@ class Session:
                 pass
 
     def followed(self, action: a.StateAction, answers: Mapping[str, Any] | None = None) -> None:
-        """Have follow what follows from a client's action, once it is committed.
-
-        Args:
-            action: What the client did.
-            answers: The answers of an input request that it completed.
-        """
+        """See `SessionCore`."""
 
         def effect() -> None:
             self.questions.tell(action, answers or {})
-            if isinstance(self._agent, Attentive):
+            if isinstance(self._agent, ActionListener):
                 self._agent.happened(action)
 
-        self.core.then(effect)
-
-    def _act_instead(self, action: a.StateAction) -> None:
-        """Let an action happen that a client owes: whoever waits for it need not wait longer."""
-        self.act(action)
-        self.followed(action)
+        self.then(effect)
 
     def client_left(self, client_id: str) -> None:
-        """A client is gone."""
+        """React to a client that is gone."""
         self.client_tools.client_left(client_id)
         self.customizations.client_left(client_id)
 
-    def _turn_begins(self, action: a.SessionTurnStartedAction, deliveries: Sequence[str]) -> None:
-        """Have the transcript begin a turn, in the transaction in which it begins."""
+    def turn_begins(self, action: a.SessionTurnStartedAction, deliveries: Sequence[str]) -> None:
+        """See `SessionCore`. The transcript begins the turn in the same transaction."""
         if self._transcribing is not None:
             writes, blobs = self._transcribing.turn_begins(self.uri, action, deliveries, self.host.now())
             self.journal.side.blobs.extend(blobs)
             self.seat.record({"kind": "turn", "turnId": action.turn_id}, writes)
 
-    def _activity_changed(self) -> None:
+    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
+        """See `SessionCore`."""
+        self.client_tools.call_ready(action)
+
+    def activity_changed(self) -> None:
+        """See `SessionCore`."""
         if self.live.turn is not None:
             self.customizations.turn_begins()
         else:
@@ -290,23 +259,18 @@ class Session:
 
     # -- what an agent reaches -----------------------------------------------------------------------------
 
+    async def definitions(self) -> tuple[Definition, ...]:
+        """See `SessionCore`."""
+        return await self.customizations.definitions()
+
     async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> c.ResourceReadResult:
-        """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
-
-        Args:
-            uri: The file.
-            first: The first line, counted from 0.
-            last: The first line that is not wanted any more; `None` for all.
-
-        Raises:
-            ProtocolError: It is not there, may not be read, or is more than `MOST_READ` bytes.
-        """
+        """See `SessionCore`."""
         roots = await self.host.files.for_session(self)
         read = partial(read_file, first=first, last=last, most=MOST_READ)
         return await self.host.files.run(read, c.ResourceReadParams(channel=ROOT, uri=uri), roots)
 
-    async def _write(self, uri: str, text: str) -> None:
-        """Write a file as a whole: below the session's folder, or where a person has allowed it."""
+    async def write(self, uri: str, text: str) -> None:
+        """See `SessionCore`."""
         roots = await self.host.files.for_session(self)
         params = c.ResourceWriteParams(
             channel=ROOT, uri=uri, data=text, encoding=c.ContentEncoding.UTF8.value
@@ -314,12 +278,7 @@ class Session:
         await self.host.files.run(write_file, params, roots)
 
     async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
-        """Begin a session for another agent, in the same folder.
-
-        Raises:
-            ProtocolError: There is no such agent.
-            CapabilityUnsupported: Too many agents stand one above the other.
-        """
+        """See `SessionCore`."""
         await self.check_depth()
         summary, channel = self.live.head.summary, f"ahp-session:/{self.host.new_id()}"
         folder = summary.working_directory
@@ -334,7 +293,7 @@ class Session:
         return Subagent(channel, content, answer)
 
     async def check_depth(self) -> None:
-        """Go on only when the agent may begin one more session below its own.
+        """Check that the agent may begin one more session below its own.
 
         Raises:
             CapabilityUnsupported: Too many agents stand one above the other.
@@ -350,16 +309,13 @@ class Session:
                 remedy=f"At most {_DEEPEST} may stand one above the other",
             )
 
-    async def _relay_access(self) -> RelayAccess | None:
+    async def relay_access(self) -> RelayAccess | None:
+        """See `SessionCore`."""
         access = self.host.relay_access
         return await access(self.uri) if access is not None else None
 
-    async def _fork(self, source: c.SessionForkSource) -> AgentSession:
-        """Begin a session that goes on from a turn of this one, and return its agent.
-
-        Raises:
-            SessionFailed: Its agent did not start.
-        """
+    async def fork(self, source: c.SessionForkSource) -> AgentSession:
+        """See `SessionCore`."""
         params = c.CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
         forked = await self.host.create(params, self.live.head.summary.provider)
         await forked.ready()
@@ -368,13 +324,7 @@ class Session:
     # -- the agent -----------------------------------------------------------------------------------------
 
     async def agent(self) -> AgentSession:
-        """The agent; it is started when it is not there, once for all who need it.
-
-        Cancelling does not stop the start: others may wait for it.
-
-        Raises:
-            SessionGone: The session was closed meanwhile.
-        """
+        """See `SessionCore`."""
         if self._agent is not None:
             return self._agent
         if self._starting is None:
@@ -396,8 +346,8 @@ class Session:
             starting.exception()  # who waited for it may have gone
 
     def begin(self) -> None:
-        """Start the agent of a new session, and say so when it is there."""
-        if not self.core.is_closed:
+        """Start the agent of a new session, and report when it is there."""
+        if not self.is_closed:
             self.customizations.begin()
             self.changes.begin()
             self.spawn(self._begin())
@@ -411,28 +361,26 @@ class Session:
             self.act(
                 a.SessionCreationFailedAction(error=error_info(code, str(error) or type(error).__name__))
             )
-            self.core.sign_in_needed(code)
+            self.sign_in_needed(code)
         else:
             self.act(a.SessionReadyAction())
-            self.core.sign_in_needed(None)
-            self.turns.consume_queue()
-            if self.turns.postman is not None:
-                self.turns.postman.idle()
+            self.sign_in_needed(None)
+            self._go_on()
         self._begun.set()
 
     async def began(self) -> None:
-        """Wait until it is known whether the agent of a new session is there."""
+        """Wait until the agent of a new session has started, or failed to."""
         if self.live.head.lifecycle == SessionLifecycle.CREATING:
             await self._begun.wait()
 
     async def signed_in(self) -> None:
-        """Someone has signed in to its agent. If that was missing, the session goes on, or begins at last."""
-        if not needs_sign_in(self.live) or self.core.is_closed:
+        """Continue, or begin, a session that has waited for a sign-in to its agent."""
+        if not needs_sign_in(self.live) or self.is_closed:
             return
         if self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
             await asyncio.wait({self.spawn(self._begin())})
         else:
-            self.core.sign_in_needed(None)
+            self.sign_in_needed(None)
 
     async def ready(self) -> None:
         """Wait until the agent of a new session is there.
@@ -449,11 +397,11 @@ class Session:
 
     async def close(self) -> None:
         """Stop what runs and let the agent go. The state stays."""
-        self.core.is_closed = True
+        self.is_closed = True
         self.customizations.close()
         self.client_tools.close()
         self.turns.close()
-        await self.core.end_tasks()
+        await self.end_tasks()
         await self.changes.close()
         agent, self._agent = self._agent, None
         if agent is not None and agent.capabilities.lifecycle.release:

@@ -1,6 +1,6 @@
-"""The sessions of a host: all of them are known, and those that someone needs are in memory.
+"""The sessions of a host: all of them are known, and those in use are in memory.
 
-What nobody watches and nothing runs in is put out of memory above a budget, the least recently used first.
+Above a budget, idle sessions without followers are put out of memory, the least recently used first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
 from serai.host.identities import Identities
 from serai.host.ledger import record_of
-from serai.host.session.deliveries import deferred_channel, still_deferred
 from serai.host.session.recovery import recover
 from serai.host.session.session import Session
 from serai.host.surroundings.files import folders_of
@@ -32,21 +31,20 @@ _log = logging.getLogger(__name__)
 
 
 _COLLECT_AFTER = 8 * 1024 * 1024
-"""Bytes of state that were put out of memory before they are really freed."""
+"""Bytes of state that leave memory before the garbage is collected."""
 
 
 class Sessions:
-    """Brings sessions into memory and puts them out of it, and knows all that there are.
+    """Knows all sessions, brings them into memory, and puts them out of it.
 
     Args:
-        journal: Where they are kept.
-        identities: Under which names their agents take part.
-        new_session: Makes a session of its state, in memory.
-        budget: About how many bytes may stay in memory that nobody watches and nothing runs in.
-        is_watched: Whether someone follows a session, or has still to be told of it.
-        known: Is told of each session and its folders.
-        released: Is called when nobody needs a session in memory any more.
-        run: Does something in the background.
+        journal: The journal that keeps them.
+        identities: The names of their agents.
+        new_session: Makes a session of its state.
+        budget: Memory for idle sessions without followers, in bytes, approximately.
+        is_watched: Tells whether someone follows a session, or is still to be told of a change.
+        released: Called when a session need not stay in memory any more.
+        run: Runs something in the background.
     """
 
     def __init__(
@@ -57,7 +55,6 @@ class Sessions:
         *,
         budget: int,
         is_watched: Callable[[str], bool],
-        known: Callable[[str, str | None, list[str]], None],
         released: Callable[[str], None],
         run: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
@@ -66,29 +63,31 @@ class Sessions:
         self._new_session = new_session
         self._budget = budget
         self._is_watched = is_watched
-        self._known = known
+        self.folders: dict[str, tuple[list[str], list[str]]] = {}
+        """The working directory and the additional folders of each session. The additional ones are not known
+        of a session that has not been in memory since the host started."""
         self._released = released
         self._run = run
         self._rows: dict[str, SessionRow] = {}
-        """What the store knew of each session when it was last written, for those that are not in memory."""
+        """The rows of the sessions that are not in memory."""
         self._sessions: dict[str, Session] = {}
         """The sessions in memory, the least recently used one first."""
         self._loading: dict[str, asyncio.Task[Session]] = {}
         self._unrecovered: set[str] = set()
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
-        """Sessions that someone is about to do something with, once they are in memory."""
+        """Sessions that have to stay in memory, or are about to be used there."""
         self._let_go_bytes = 0
 
     async def open(self) -> None:
-        """Learn of all that are in the store, and bring those back that were doing something."""
+        """Read the list of sessions, and bring those into memory that were doing something."""
         for row in await self._journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
         await self._identities.open((row.uri, summary_of(row).provider) for row in self._rows.values())
         for row in list(self._rows.values()):
             summary = summary_of(row)
-            self._known(row.uri, summary.working_directory, [])
+            self._note_folders(summary, [])
             if summary.status & SessionStatus.IN_PROGRESS:
                 try:
                     await self.bring(row.uri)
@@ -101,51 +100,56 @@ class Sessions:
                     )
 
     async def close(self) -> None:
-        """End what runs in them."""
+        """Close all sessions in memory."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
 
     def knows(self, uri: str) -> bool:
-        """Whether there is a session of that URI."""
+        """Tell whether there is a session of that URI."""
         return uri in self._sessions or uri in self._rows
 
     def find(self, name: str) -> str | None:
-        """The URI of a session, given that or its last part; `None` when it is no session's, or several's."""
+        """Find the URI of a session by that or its last part; `None` when none or several match."""
         if self.knows(name):
             return name
         found = [uri for uri in (*self._sessions, *self._rows) if uri.rpartition("/")[2] == name]
         return found[0] if len(found) == 1 else None
 
     def is_loaded(self, uri: str) -> bool:
-        """Whether a session is in memory."""
+        """Tell whether a session is in memory."""
         return uri in self._sessions
 
     def is_wanted(self, uri: str) -> bool:
-        """Whether someone is about to do something with it."""
+        """Tell whether a session has to stay in memory, or is about to be used there."""
         return uri in self._wanted
 
     def in_memory(self) -> list[Session]:
-        """The sessions in memory, the least recently used one first."""
+        """Return the sessions in memory, the least recently used one first."""
         return list(self._sessions.values())
 
+    async def signed_in(self, provider: str) -> None:
+        """Continue the sessions that an agent has refused for want of a sign-in."""
+        theirs = [one for one in self.in_memory() if one.live.head.summary.provider == provider]
+        await asyncio.gather(*(session.signed_in() for session in theirs))
+
     def count(self) -> int:
-        """How many sessions there are."""
+        """Return the number of sessions."""
         return len(self._sessions) + len(self._rows)
 
     def summaries(self, *, runs: bool = False) -> list[SessionSummary]:
-        """All sessions, or all workflow runs, the last modified one first."""
+        """Return the summaries of all sessions, or of all workflow runs, the last modified one first."""
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
         summaries += [summary_of(row) for row in self._rows.values()]
         summaries = [summary for summary in summaries if is_run(summary.resource) == runs]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
     def provider_of(self, uri: str) -> str | None:
-        """The kind of agent of a session, also of one that is not in memory."""
+        """Return the kind of agent of a session, also of one that is not in memory."""
         if (session := self._sessions.get(uri)) is not None:
             return session.live.head.summary.provider
         return summary_of(self._rows[uri]).provider if uri in self._rows else None
 
     def peek(self, uri: str) -> Session | None:
-        """The session, if it is in memory. That counts as no use of it."""
+        """Return the session, if it is in memory. That does not count as a use."""
         return self._sessions.get(uri)
 
     def get(self, uri: str) -> Session | None:
@@ -156,7 +160,7 @@ class Sessions:
         return session
 
     async def bring(self, uri: str) -> Session | None:
-        """The session, read from the store if need be. Cancelling does not stop others who wait for it."""
+        """Return the session, read from the store if need be. Cancelling does not stop other waiters."""
         session = self.get(uri)
         if session is not None or uri not in self._rows:
             return session
@@ -167,7 +171,7 @@ class Sessions:
         return await asyncio.shield(task)
 
     def hold(self, uris: Iterable[str]) -> Callable[[], None]:
-        """Keep sessions in memory that are there, or are brought there, until what this returns is called."""
+        """Keep sessions in memory, also future ones, until the returned function is called."""
         held = set(uris)
         self._wanted.update(held)
 
@@ -182,7 +186,7 @@ class Sessions:
         return release
 
     async def add(self, kept: KeptSession) -> Session:
-        """A session has been made.
+        """Add a new session.
 
         Raises:
             ProtocolError: There is one of that URI, or was.
@@ -190,7 +194,7 @@ class Sessions:
         uri, journal = kept.uri, self._journal
         await journal.committed(patient=False)
         if await journal.store.head(uri) is not None or self.knows(uri):
-            # A session that was disposed of keeps its URI: its rows are still there.
+            # The URI of a session that was disposed of stays taken: its rows are still there.
             gone = "was disposed of and is kept: only 'serai sessions purge' on the host frees its URI"
             why = "exists already" if self.knows(uri) else gone
             raise ProtocolError(f"{uri} {why}", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
@@ -200,7 +204,7 @@ class Sessions:
     async def _load(self, uri: str) -> Session:
         journal, store = self._journal, self._journal.store
         if uri not in self._unrecovered:
-            # It was in memory not long ago, and may be on its way to the disk.
+            # It was in memory not long ago, and its last changes may still be on the way to the disk.
             await journal.committed(patient=False)
         head = await store.head(uri)
         if head is None:
@@ -210,29 +214,32 @@ class Sessions:
         is_unrecovered = uri in self._unrecovered
         agent = self._identities.of_session(uri).number
         entries = await store.relay("entries_of_session", agent) if is_unrecovered else []
-        deferred = await store.rows(deferred_channel(uri), 0) if is_unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         session = self._enter(kept)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            open_ones = [record_of(row) for row in entries]
-            recover(session.core, session.turns, session.questions, open_ones, still_deferred(deferred))
+            recover(session, session.turns, [record_of(row) for row in entries])
         self.evict()
         return session
 
     def _enter(self, kept: KeptSession) -> Session:
         session = self._sessions[kept.uri] = self._new_session(kept)
         head = kept.live.head
-        self._known(kept.uri, head.summary.working_directory, folders_of(head))
+        self._note_folders(head.summary, folders_of(head))
         return session
 
+    def _note_folders(self, summary: SessionSummary, more: list[str]) -> None:
+        own = summary.working_directory
+        self.folders[summary.resource] = ([] if own is None else [own], more)
+
     def remove(self, uri: str) -> bool:
-        """A session is disposed of. Returns whether it was in memory still."""
+        """Remove a session that is disposed of. Returns whether it was still in memory."""
+        self.folders.pop(uri, None)
         return self._sessions.pop(uri, None) is not None
 
     def evict(self) -> None:
-        """Put sessions out of memory that nobody needs, above the budget, the least recently used first."""
+        """Put unused sessions out of memory, above the budget, the least recently used first."""
         sessions = self.in_memory()
         total = sum(session.kept.size for session in sessions)
         for session in sessions[:-1]:
@@ -242,7 +249,7 @@ class Sessions:
                 total -= session.kept.size
 
     def put_out(self, uri: str) -> bool:
-        """Forget the state of a session, unless someone needs it: from now on the store has it."""
+        """Put a session out of memory, unless it is used. Returns whether it has left."""
         session = self._sessions.get(uri)
         if session is None or session.is_busy or session.kept.is_unsaved:
             return False
@@ -254,7 +261,7 @@ class Sessions:
         return True
 
     async def _let_go(self, session: Session) -> None:
-        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
+        """Close a session that has left memory, and collect its garbage."""
         await session.close()
         self._let_go_bytes += session.kept.size
         if self._let_go_bytes > _COLLECT_AFTER:

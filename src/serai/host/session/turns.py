@@ -1,4 +1,4 @@
-"""The turns of one session: how they begin, who answers them, how they end, and what waits for that."""
+"""The turns of one session: their beginning, their answers, their end, and what waits for that."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from serai.ahp import actions as a
+from serai.ahp import actions as a, wire
 from serai.ahp.extensions import QUEUE_HELD as HELD
 from serai.ahp.types import (
     ActiveTurn,
@@ -38,99 +38,76 @@ from serai.contract import (
 )
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.changes.bases import Bases
-from serai.host.messages import user_message
 from serai.host.session.core import SessionCore, error_info, is_paused
-from serai.host.session.deliveries import DeferredAction, Delivery, Door, Postman
+from serai.host.session.deliveries import Delivery, Postman, user_message
 from serai.host.session.mailbox import Mailbox, Waiting
 from serai.host.session.questions import Questions
+from serai.host.surroundings.terminals import Terminals
 from serai.host.tool_call import ends_of_calls
-from serai.host.turn import Reach, Turn
+from serai.host.turn import Turn
 
-__all__ = ["HELD", "MOST_OF_ANSWER", "Enduring", "Turns"]
+__all__ = ["HELD", "MOST_OF_ANSWER", "TurnContinuer", "Turns"]
 
 _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
 MOST_OF_ANSWER = 64 * 1024
-"""How many characters of an answer the record of a delivery keeps."""
-_MOST_DEFERRED = 100
-"""When so many actions wait for the end of the turn, no more are taken: all happen in one step then."""
+"""Longest answer that the record of a delivery keeps, in characters."""
+_DEFERRED = "serai.deferred"
+"""Name, in a session's `_meta`, of the clients' actions that wait for the end of the turn."""
 
 
 @runtime_checkable
-class Enduring(Protocol):
-    """The agent of a session that goes on with a turn that the end of the host has cut off.
+class TurnContinuer(Protocol):
+    """The agent of a session that continues a turn that the end of the host has interrupted.
 
-    Its harness has `takes_up_turns`.
+    Its harness is `TranscriptHarness`.
     """
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
-        """Go on with a turn. Returns the ids of the deliveries that began it, or came in meanwhile."""
+        """Continue a turn. Returns the ids of the deliveries that began it, or came in meanwhile."""
         ...
 
 
 class Turns:
-    """What happens from a message to the end of its turn. At most one turn runs at a time.
-
-    Args:
-        core: The session.
-        door: Where messages enter it.
-        mailbox: Where they wait.
-        questions: What is asked in it.
-        bases: Records the folder before and after each turn.
-        reach: What the agent reaches in a turn.
-        agent: Returns the agent; it is started when it is not there.
-        activity_changed: Is called when a turn has begun, and when none runs any more.
-        followed: Has follow what follows from a client's action, once it is committed.
-        begun: What its kind of agent writes when a turn begins, given the deliveries that begin it.
-        is_in_process: Whether the agent runs in the host.
-        takes_up: Whether it goes on with a turn that the end of the host has cut off.
-    """
+    """The turns of a session, from a message to the end of its turn. At most one turn runs at a time."""
 
     def __init__(
         self,
         core: SessionCore,
-        door: Door,
         mailbox: Mailbox,
         questions: Questions,
         bases: Bases,
-        reach: Reach,
+        terminals: Terminals,
         *,
-        agent: Callable[[], Awaitable[AgentSession]],
-        activity_changed: Callable[[], None],
-        followed: Callable[[a.StateAction], None],
-        begun: Callable[[a.SessionTurnStartedAction, Sequence[str]], None],
         is_in_process: bool,
         takes_up: bool,
     ) -> None:
-        self.door = door
         self.mailbox = mailbox
+        self.questions = questions
         self._core = core
-        self._questions = questions
         self._bases = bases
-        self._reach = reach
-        self._agent = agent
-        self._activity_changed = activity_changed
-        self._followed = followed
-        self._begun = begun
+        self._terminals = terminals
         self._running: Turn | None = None
         self.takes_up = takes_up
-        """Whether the agent goes on with a turn that the end of the host has cut off."""
+        """True when the agent continues a turn that the end of the host has interrupted."""
         self.is_in_process = is_in_process
-        """Whether the agent runs in the host, and so reads its input from the journal."""
-        self.postman: Postman | None = None
-        """Who brings what the relay has for the session."""
+        """True when the agent runs in the host, and so reads its input from the journal."""
         self.hops = 0
-        """How many messages of agents led to the turn that runs, since a person spoke."""
+        """Number of messages of agents that led to the running turn, since a person spoke."""
         self._handing: set[Turn] = set()
-        """The turns whose messages are on their way to the agent: also one that was cancelled meanwhile."""
+        """The turns whose messages are on their way to the agent, also after a cancel."""
         self._has_settled = asyncio.Event()
-        self._deferred: list[DeferredAction] = []
         self._interrupted: str | None = None
-        """Why the last turn was not completed; `None` when it was, or runs."""
+        """The reason why the last turn was not completed; `None` when it was, or runs."""
 
-    def of(self, delivery_id: str) -> Turn:
-        """The turn that runs, given the delivery that began it.
+    @property
+    def postman(self) -> Postman | None:
+        """The relay's side of the session."""
+        return self.mailbox.postman
+
+    def turn_for_delivery(self, delivery_id: str) -> Turn:
+        """Return the running turn, given the delivery that began it.
 
         Raises:
             SessionGone: It is over.
@@ -146,19 +123,19 @@ class Turns:
     ) -> Turn:
         """Begin a turn. The agent is called once that is committed. Secrets in the message are masked.
 
-        With a person's message enters what the relay holds for it.
+        Messages that the relay holds for a person's next message enter with it.
         """
         message, waited = action.user_message, action.queued_message_id
-        delivery = self.mailbox.take_said(waited, message) if waited is not None else None
+        delivery = self.mailbox.take_same(waited, message) if waited is not None else None
         if delivery is None:
             sender = origin.client_id if origin else sender
-            delivery = self.door.enter(message, sender, DeliveryMode.IMMEDIATE)
-        riding, text = self.postman.riding() if origin is not None and self.postman else ([], "")
-        if riding:
+            delivery = self.mailbox.enter(message, sender, DeliveryMode.IMMEDIATE)
+        others, text = self.postman.take_for_next_message() if origin and self.postman else ([], "")
+        if others:
             with_others = replace(delivery.message, text=f"{text}\n\n{delivery.message.text}")
             delivery = delivery._replace(message=with_others)
-        turn = self._begin(action, origin, delivery, riding, hops=0)
-        if riding:
+        turn = self._begin(action, origin, delivery, others, hops=0)
+        if others:
             part = SystemNotificationResponsePart(content=text)
             self._core.act(a.SessionResponsePartAction(turn_id=turn.id, part=part))
         return turn
@@ -166,11 +143,11 @@ class Turns:
     def enter(
         self, deliveries: Sequence[Delivery], text: str, *, interrupted: str | None = None
     ) -> list[DeliveryRecord]:
-        """Begin a turn with messages of the relay. Returns how far each has come.
+        """Begin a turn with messages of the relay. Returns their new records.
 
         Args:
             deliveries: The messages, in order; the session is idle.
-            text: How they read, together.
+            text: Their text, together.
             interrupted: The turn that was cancelled for them.
         """
         attachments = tuple(one for delivery in deliveries for one in delivery.message.attachments)
@@ -183,8 +160,8 @@ class Turns:
         for delivery in deliveries:
             self._core.telemetry.entered(delivery.id, delivery.record.mode, delivery.record.reason)
         hops = max(delivery.record.hops for delivery in deliveries)
-        told = {"interrupted": interrupted} if interrupted else {}
-        turn = self._begin(action, None, first, deliveries[1:], hops=hops, told=told)
+        extra = {"interrupted": interrupted} if interrupted else {}
+        turn = self._begin(action, None, first, deliveries[1:], hops=hops, extra=extra)
         entered = turn.handed | {record.id: record for record in turn.entered}
         return [entered[delivery.id] for delivery in deliveries]
 
@@ -196,7 +173,7 @@ class Turns:
         more: Sequence[Delivery],
         *,
         hops: int,
-        told: dict[str, str] | None = None,
+        extra: dict[str, str] | None = None,
     ) -> Turn:
         core = self._core
         is_first = not core.live.head.turns
@@ -208,26 +185,28 @@ class Turns:
         self.hops = hops
         if is_first and not core.live.head.summary.title:
             core.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
-        self._begun(action, [delivery.id, *(one.id for one in more)])
+        core.turn_begins(action, [delivery.id, *(one.id for one in more)])
         turn = self._turn(action.turn_id, delivery.id)
         for record in (delivery.record, *(one.record for one in more)):
             if self.is_in_process:
                 # Its input is the journal: what is committed there has got to the agent.
-                evidence = {"turnId": action.turn_id, **(told or {})}
-                turn.entered.append(self.door.delivered(record, "journal", **evidence))
+                evidence = {"turnId": action.turn_id, **(extra or {})}
+                turn.entered.append(self.mailbox.delivered(record, "journal", **evidence))
             else:
-                turn.handed[record.id] = self.door.handing(record, action.turn_id, told or {})
+                turn.handed[record.id] = self.mailbox.ledger.hand_over(
+                    record, turnId=action.turn_id, **(extra or {})
+                )
                 self._handing.add(turn)
         self._running = turn
-        self._activity_changed()
+        core.activity_changed()
         core.then(lambda: core.spawn(self._deliver(delivery, turn)))
         return turn
 
     def _turn(self, turn_id: str, delivery_id: str, parts: int = 0) -> Turn:
         return Turn(
             self._core,
-            self._questions,
-            self._reach,
+            self.questions,
+            self._terminals,
             turn_id,
             delivery_id,
             own=self._own,
@@ -235,26 +214,25 @@ class Turns:
             parts=parts,
         )
 
-    def take_up(self, running: ActiveTurn, deferred: Iterable[DeferredAction]) -> None:
-        """Hand the turn that ran when the host was stopped back to its agent. What waits for it waits on."""
-        self._deferred = list(deferred)
-        self._questions.expect_early()
+    def take_up(self, running: ActiveTurn) -> None:
+        """Hand the turn that ran when the host was stopped back to its agent."""
+        self.questions.expect_early()
         self._running = turn = self._turn(running.id, "", len(running.response_parts))
-        self._activity_changed()
+        self._core.activity_changed()
         self._core.then(lambda: self._core.spawn(self._hand_back(turn)))
 
     async def _hand_back(self, turn: Turn) -> None:
         try:
-            agent = await self._agent()
-            began = await agent.take_up(turn) if isinstance(agent, Enduring) else ()
+            agent = await self._core.agent()
+            began = await agent.take_up(turn) if isinstance(agent, TurnContinuer) else ()
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("did not take up its turn", error)
             self._end(turn, error_info("interrupted", f"the host was stopped in this turn: {error}"))
             return
-        turn.entered += await self.door.records(began)
+        turn.entered += await self.mailbox.records(began)
 
     async def _deliver(self, delivery: Delivery, turn: Turn) -> None:
-        """Hand a message to the agent, and keep the receipt."""
+        """Hand a message to the agent, and record its receipt."""
         code = "delivery_failed"
         try:
             agent = await self._awake(turn) if turn.is_running else None
@@ -278,14 +256,14 @@ class Turns:
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
 
     async def _awake(self, turn: Turn) -> AgentSession:
-        """The agent, started while it is recorded what there is before the turn.
+        """Return the agent, started while the folder before the turn is recorded.
 
-        One that is started with its next turn only has `wake`, which never fails: why it does not start, the
-        turn tells.
+        An agent that starts with its next turn only has `wake`, which never fails: the turn tells why it does
+        not start.
         """
         base = self._core.spawn(self._bases.turn_begins(turn.id))
         try:
-            agent = await self._agent()
+            agent = await self._core.agent()
             wake: Callable[[], Awaitable[None]] | None = getattr(agent, "wake", None)
             if wake is not None:
                 await wake()
@@ -295,18 +273,18 @@ class Turns:
         return agent
 
     def _settle(self, turn: Turn, receipt: MessageReceipt) -> None:
-        """What was handed over with a turn has its receipt, unless it has one already.
+        """Record the receipt of the messages that were handed over with a turn, if they wait for one.
 
-        What the agent only accepted is still on its way: it is delivered when the answer begins, and has
-        failed if the turn is over before.
+        A message that the agent only accepted is still on its way: it is delivered when the answer begins,
+        and has failed if the turn is over before.
         """
         if isinstance(receipt, Accepted) and not turn.is_running:
             receipt = Failed(reason="cancelled")
         handed, turn.handed = turn.handed, {}
         self._handing.discard(turn)
         for record in handed.values():
-            told = replace(receipt, delivery_id=record.id, metadata=record.evidence | receipt.metadata)
-            settled = self.door.receipt(record, told)
+            own = replace(receipt, delivery_id=record.id, metadata=record.evidence | receipt.metadata)
+            settled = self.mailbox.receipt(record, own)
             if isinstance(receipt, Accepted):
                 turn.handed[record.id] = settled
                 self._handing.add(turn)
@@ -318,13 +296,13 @@ class Turns:
         self._has_settled.set()
 
     async def handed_over(self) -> None:
-        """Wait until the agent has said what became of what it was handed."""
+        """Wait until the agent has given receipts for the messages that it was handed."""
         while self._running is not None and self._running.handed:
             self._has_settled.clear()
             await self._has_settled.wait()
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
-        """Begin a turn with what an agent says, and wait for its end. Cancelling cancels the turn.
+        """Begin a turn with an agent's message, and wait for its end. Cancelling cancels the turn.
 
         Raises:
             SessionGone: Someone took the turn back, or the session is closed.
@@ -367,16 +345,16 @@ class Turns:
             self._end(turn, None)
 
     def log_failure(self, what: str, error: BaseException) -> None:
-        """Log that an agent raised something; and where, unless it has refused, say, and meant to.
+        """Log that an agent raised something; and where, unless it was one of our errors.
 
-        What it says may quote what it was asked: that is told in the session alone.
+        The error's text may quote the session, so it is shown in the session alone.
         """
         is_meant = isinstance(error, SeraiError) and not _log.isEnabledFor(logging.DEBUG)
         where = "" if is_meant else "\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip()
         _log.warning("the agent of %s %s: %s%s", self._core.uri, what, type(error).__name__, where)
 
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
-        """The agent takes the steering message: it enters the session here."""
+        """Let the agent have the steering message: it enters the session here."""
         kind = PendingMessageKind.STEERING
         self._core.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
         if (delivery := self.mailbox.take(Waiting(kind, message.id))) is not None:
@@ -384,7 +362,7 @@ class Turns:
             more = {"turnId": turn.id} if turn else {}
             if turn is not None and turn.next_call:
                 more["toolCallId"] = turn.next_call
-            record = self.door.delivered(delivery.record, evidence, **more)
+            record = self.mailbox.delivered(delivery.record, evidence, **more)
             if turn is not None:
                 turn.entered.append(record)
             self.hops = max(self.hops, delivery.record.hops)
@@ -395,33 +373,33 @@ class Turns:
 
     @property
     def can_steer(self) -> bool:
-        """Whether a turn runs whose agent could take a steering message, and nobody's waits."""
+        """True when a turn runs, and no steering message waits."""
         return self._running is not None and self._core.live.head.steering_message is None
 
     def steer(self, delivery: Delivery, text: str) -> None:
-        """Have a message of the relay wait as the steering message."""
+        """Let a message of the relay wait as the steering message."""
         said = user_message(replace(delivery.message, text=text))
         kind = PendingMessageKind.STEERING.value
         action = a.SessionPendingMessageSetAction(kind=kind, id=delivery.id, user_message=said)
         self._core.act(action, is_masked=True)
         self.mailbox.lend(Waiting(kind, delivery.id), delivery)
-        self._followed(action)
+        self._core.followed(action)
 
     def unsteer(self, delivery_id: str) -> None:
-        """A message of the relay is no longer the steering message."""
+        """Take a message of the relay back from the place of the steering message."""
         kind = PendingMessageKind.STEERING.value
         if self.mailbox.take(Waiting(kind, delivery_id)) is not None:
             self._core.act(a.SessionPendingMessageRemovedAction(kind=kind, id=delivery_id))
 
     def interrupt_for_message(self) -> str | None:
-        """Cancel the turn that runs, for a message that may interrupt. Returns which it was."""
+        """Cancel the running turn, for a message that may interrupt. Returns the turn's id."""
         turn = self._core.live.turn
         if turn is not None:
             self.cancel(a.SessionTurnCancelledAction(turn_id=turn.id), None, goes_on=False)
         return turn.id if turn is not None else None
 
     def _tell_of(self, turn: Turn, turns: list[AhpTurn]) -> None:
-        """A turn is over: tell whoever waits for that, and write it down with what entered in it."""
+        """Tell those who wait for the end of a turn, and record it with the deliveries that entered in it."""
         _tell_end(turn, turns)
         if _is_accepted(turn):
             self._settle(turn, Failed(reason="cancelled"))
@@ -431,12 +409,12 @@ class Turns:
             self.postman.turn_ended()
 
     def _tell_answers(self, entered: list[DeliveryRecord], turn: AhpTurn) -> None:
-        """The records of what entered in a turn get to know how it ended."""
+        """Record the answer of a turn with the deliveries that entered in it."""
         said = [part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart)]
         text = "\n\n".join(said)[:MOST_OF_ANSWER]
         for record in entered:
             answer = DeliveryAnswer(turn_id=turn.id, state=turn.state, text=text)
-            self.door.answered(replace(record, answer=answer))
+            self.mailbox.ledger.put(replace(record, answer=answer))
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -454,12 +432,12 @@ class Turns:
     def cancel(
         self, action: a.SessionTurnCancelledAction, origin: a.ActionOrigin | None, *, goes_on: bool = True
     ) -> None:
-        """Someone cancels the turn that runs: it is over at once.
+        """Cancel the running turn: it is over at once.
 
         Args:
-            action: Which turn.
-            origin: Who.
-            goes_on: Whether what waits may enter now; else whoever cancels has something to enter first.
+            action: The action that cancels it.
+            origin: The client that dispatched the action.
+            goes_on: Whether waiting messages may enter now; else the caller has one to enter first.
         """
         self._end_calls()
         self._core.act(action, origin)
@@ -471,7 +449,7 @@ class Turns:
             self._core.act(action)
 
     def truncate(self, action: a.SessionTruncatedAction, origin: a.ActionOrigin) -> None:
-        """Take turns out of the history, and with them what was theirs: a question, the title."""
+        """Take turns out of the history, and with them their questions and the title that they gave."""
         core, live = self._core, self._core.live
         turns, running = list(live.head.turns), live.turn
         core.act(action, origin)
@@ -485,13 +463,13 @@ class Turns:
             self._after("cancelled")
             return
         if not live.head.input_requests:
-            core.then(self._questions.let_go())  # who asked outside of a turn hears that it is over
-        self._followed(action)
+            core.then(self.questions.let_go())  # who asked outside of a turn hears that it is over
+        self._core.followed(action)
 
     def _after(self, interrupted: str | None, *, goes_on: bool = True) -> None:
-        """The turn is over: its agent is stopped, and what waited for its end happens now."""
+        """Stop the agent of a turn that is over, and do what waited for its end."""
         core, turn = self._core, self._let_go()
-        expect_no_more = self._questions.let_go()
+        expect_no_more = self.questions.let_go()
 
         def stop() -> None:
             if interrupted == "cancelled" and turn is not None and turn.task is not None:
@@ -504,32 +482,31 @@ class Turns:
             self._tell_of(turn, core.live.head.turns)
         self._interrupted = interrupted
         core.clear_activity()
-        deferred, self._deferred = self._deferred, []
-        self.apply_deferred(deferred)
+        self.apply_deferred()
         if interrupted is None:
             self.consume_queue()
         elif core.live.head.queued_messages:
             self.hold(interrupted)
-        if self._running is None and goes_on and self.postman is not None:
-            self.postman.idle()
         if self._running is None and goes_on:
-            self._activity_changed()
+            if self.postman is not None:
+                self.postman.idle()
+            core.activity_changed()
 
     def _let_go(self) -> Turn | None:
-        """The turn that runs, if one does, is no longer ours; another may begin."""
+        """Let go of the running turn, if there is one; another may begin."""
         turn, self._running = self._running, None
         if turn is not None:
             turn.is_running = False
         return turn
 
     def disposed(self) -> None:
-        """The session is disposed of, and nobody brings it back: what runs, or is handed over, ends here."""
+        """End, for a session that is disposed of, the running turn and the deliveries on their way."""
         for turn in list(self._handing):
             self._settle(turn, Failed(reason="session_disposed"))
         self._fail("session_disposed", "the session was disposed of while this turn was running")
 
     def interrupt(self, code: str, why: str) -> None:
-        """The turn that runs, if one does, is over with an error: nobody answers it any more."""
+        """End the running turn, if there is one, with an error: nobody answers it any more."""
         if (turn_id := self._fail(code, why)) is not None:
             self._bases.turn_ended(turn_id, None)
 
@@ -542,17 +519,17 @@ class Turns:
         return turn.id
 
     def close(self) -> None:
-        """Nothing that runs counts any more. The state stays."""
+        """Let go of what runs. The state stays."""
         if (turn := self._let_go()) is not None:
             _tell_end(turn, [])
-        self._questions.let_go()()
+        self.questions.let_go()()
 
     # -- what waits ----------------------------------------------------------------------------------------
 
     def enqueue(self, message: UserMessage, sender: str) -> None:
-        """Have an agent's message wait as the next one. It begins a turn if the session is idle.
+        """Queue an agent's message as the next one. It begins a turn if the session is idle.
 
-        After a turn that was interrupted it waits, as if it had waited then, until a person goes on.
+        After an interrupted turn it waits, like all queued messages, until a person continues.
         """
         self._enqueue(self._core.redactor.redact_value(message, observed=True), sender)
 
@@ -570,27 +547,27 @@ class Turns:
             self.hold(self._interrupted)
 
     def queue_steering(self, message: PendingMessage, sender: str) -> None:
-        """A steering message does not reach the agent in its turn: it is the next one."""
+        """Queue, as the next message, a steering message that does not reach the agent in its turn."""
         kind = PendingMessageKind.STEERING.value
         self._core.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
         self.mailbox.drop(Waiting(kind, message.id), "requeued")
         self._enqueue(message.user_message, sender)  # its secrets are masked, as in the state
 
-    def defer(self, action: a.StateAction, origin: a.ActionOrigin) -> bool:
-        """Have a client's action wait for the end of the turn. Returns whether there is room for it."""
-        if len(self._deferred) >= _MOST_DEFERRED:
-            return False
-        self._deferred.append(self.door.defer(action, origin))
-        return True
+    def defer(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """Let a client's action wait for the end of the turn, in the state, which survives the host."""
+        waiting = {"action": wire.to_json(action), "origin": wire.to_json(origin)}
+        self._core.note(_DEFERRED, [*(self._core.noted(_DEFERRED) or ()), waiting], is_masked=True)
 
-    def apply_deferred(self, deferred: Iterable[DeferredAction]) -> None:
-        """What waited for the end of the turn happens."""
+    def apply_deferred(self) -> None:
+        """Let the actions happen that waited for the end of the turn."""
+        deferred = self._core.noted(_DEFERRED) or ()
+        self._core.note(_DEFERRED, None)
         for waiting in deferred:
-            self._core.act(waiting.action, waiting.origin)
-            self.door.applied(waiting.id)
+            action = wire.convert(waiting["action"], a.StateAction)
+            self._core.act(action, wire.convert(waiting["origin"], a.ActionOrigin))
 
     def consume_queue(self) -> None:
-        """Begin a turn with the first message that waits, if the session is idle and they are not held."""
+        """Begin a turn with the first queued message, if the session is idle and the queue is not held."""
         core, head = self._core, self._core.live.head
         is_idle = core.live.turn is None and head.lifecycle == SessionLifecycle.READY
         if not is_idle or not head.queued_messages or self.is_held or is_paused(core.live):
@@ -604,21 +581,21 @@ class Turns:
 
     @property
     def is_held(self) -> bool:
-        """Whether the queue waits until someone goes on."""
+        """True while the queue waits until someone continues."""
         return HELD in (self._core.live.head.meta or {})
 
     def hold(self, reason: str | None) -> None:
-        """Have the queue wait until someone goes on, and say why; or (`None`) no longer."""
+        """Hold the queue until someone continues, and say why; or (`None`) release it."""
         self._core.note(HELD, reason)
 
 
 def _is_accepted(turn: Turn) -> bool:
-    """Whether the agent holds what began a turn, and has not begun to answer it."""
+    """Tell whether the agent has accepted the message of a turn, and has not begun to answer it."""
     return any(record.state == DeliveryState.ACCEPTED for record in turn.handed.values())
 
 
 def _tell_end(turn: Turn, turns: list[AhpTurn]) -> None:
-    """Whoever waits for the end of a turn gets it, if it is the last one of these."""
+    """Give the end of a turn to the one who waits for it, if it is the last one of these."""
     if turn.end is None or turn.end.done():
         return
     if turns and turns[-1].id == turn.id:
@@ -628,6 +605,6 @@ def _tell_end(turn: Turn, turns: list[AhpTurn]) -> None:
 
 
 def _title(message: UserMessage) -> str:
-    """A title from what was said first."""
+    """Make a title of the first message."""
     first_line = next((line.strip() for line in message.text.splitlines() if line.strip()), "New session")
     return first_line if len(first_line) <= _TITLE_LENGTH else first_line[: _TITLE_LENGTH - 1].rstrip() + "…"

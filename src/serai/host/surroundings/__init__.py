@@ -1,1 +1,1 @@
-"""What sessions have around them: files, watches, terminals, completions."""
+"""The surroundings of sessions: files, watches, terminals, completions."""

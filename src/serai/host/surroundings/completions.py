@@ -1,4 +1,4 @@
-"""What could be meant by what a person types: files, skills, prompts, and who else is in the workspace."""
+"""Completions of what a person types: files, skills, prompts, and other participants."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from serai.completions.files import FileIndex
 from serai.completions.names import Mention, Prompt, mentions, prompts
 from serai.contract import IdentityKind
 from serai.host.identities import Identities
-from serai.host.project import directory_of
+from serai.host.surroundings.files import directory_of
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
 _MOST = 16
-"""Most folders of which the files are known."""
+"""Most folders whose files are indexed."""
 _PATIENCE = 2.0
-"""Time in seconds that a person who types waits. Then no files are offered, and more the next time."""
+"""Longest wait of a person who types, in seconds. Then no files are offered, and more the next time."""
 
 
 class Completions:
-    """Answers to what is typed in the sessions of a host."""
+    """Completes text that is typed in the sessions of a host."""
 
     def __init__(self, identities: Identities) -> None:
         self._identities = identities
         self.rooms: Callable[[], Iterable[Mention]] = tuple
-        """Gives the rooms of the workspace."""
+        """Returns the rooms of the workspace."""
         self._indexes: dict[Path, FileIndex] = {}
 
     async def complete(self, session: Session, text: str, offset: int) -> list[CompletionItem]:
-        """What could stand at a place in a message to a session, best first.
+        """Return the completions at a place in a message to a session, best first.
 
-        It is soon there, or without files: a large folder that is looked into for the first time is looked
-        into further, for those who ask next.
+        The answer comes soon, or without files: the first index of a large folder is completed later, for the
+        next requests.
 
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
@@ -58,7 +58,7 @@ class Completions:
         return items(token, found)
 
     def _others(self, session: str) -> Iterator[Mention]:
-        """Who takes part beside a session."""
+        """Return the other participants."""
         for one in self._identities:
             kind = one.identity.kind or IdentityKind.AGENT
             if one.session != session and not one.gone and kind != IdentityKind.SYSTEM:
@@ -72,7 +72,7 @@ class Completions:
         return index
 
     async def close(self) -> None:
-        """Stop looking."""
+        """Close the indexes."""
         for index in self._indexes.values():
             await index.close()
         self._indexes.clear()

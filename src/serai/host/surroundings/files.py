@@ -1,13 +1,16 @@
-"""Which files clients and agents may have: those of the sessions' folders, and what a person has allowed."""
+"""The files of clients and agents: those in the sessions' folders, and those that a person has allowed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+import stat
+from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from serai.ahp import actions as a, commands as c, wire
@@ -18,6 +21,7 @@ from serai.ahp.types import (
     ConfigPropertySchema,
     FreeForm,
     MessageResourceAttachment,
+    ProjectInfo,
     SessionActiveClient,
     SessionConfigPropertySchema,
     SessionInputOption,
@@ -28,8 +32,8 @@ from serai.ahp.types import (
     SessionInputSubmitted,
     SessionState,
 )
+from serai.config.paths import is_folder
 from serai.errors import ConnectionLost, ProtocolError
-from serai.host.session.questions import Answers
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
@@ -41,33 +45,29 @@ from serai.machine.files import (
     wanted,
 )
 from serai.machine.files.refusals import denied
+from serai.uris import path_of
 
 if TYPE_CHECKING:
     from serai.host.host import Host
+    from serai.host.session.core import SessionCore
+    from serai.host.session.questions import Answers
     from serai.host.session.session import Session
 
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
-"""The setting of a session that names more folders, which are for reading only."""
+"""Name of a session's setting that names more folders, for reading only."""
 MORE_FOLDERS = SessionConfigPropertySchema(
     type="array",
     title="Additional folders",
     description="More folders that the session may read, as paths or file: URIs",
     items=ConfigPropertySchema(type="string", title="Folder"),
 )
-"""How an agent that can have them offers that setting. It is chosen when a session is made."""
+"""The schema of that setting, as agents offer it. It is chosen when a session is made."""
 
 _log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN = 300.0
-"""How long a person may take to answer whether someone may have a file, in seconds."""
+"""Longest time for a person to allow access to a file, in seconds."""
 _HOURS = {"quarter": 0.25, "day": 8.0}
-
-
-class _Folders(NamedTuple):
-    """What a session names: its working directory, and the additional ones."""
-
-    own: list[str]
-    more: list[str]
 
 
 class Files:
@@ -76,18 +76,17 @@ class Files:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._grants: dict[tuple[str, Root], float] = {}
-        """Until when a client may have what a person has allowed, in seconds of the host's clock."""
-        self._of_session: dict[str, _Folders] = {}
+        """Ends of the grants that people have given to clients, in seconds of the host's clock."""
         self._roots: dict[str, Root | None] = {}
-        """Where the folders of sessions really are: looked up once, when they are first needed."""
+        """Real places of the sessions' folders, looked up when they are first needed."""
         self._askers: dict[str, str] = {}
-        """Which client asks for files with a question, by the question's id."""
+        """Clients that ask for files, by the id of their question."""
         self.threads = FileThreads(host.home / "drafts")
         self.run = self.threads.run
-        """Does something with files in a thread of its own."""
+        """Runs an operation on files in a thread of its own."""
 
     async def open(self) -> None:
-        """Before anything is done with files: what a host that was killed has left half done is removed."""
+        """Remove the unfinished drafts of a host that was killed."""
         leftovers = await asyncio.to_thread(find_leftovers, self._host.home / "drafts")
         if leftovers:
             self._host.run(self._remove(leftovers))
@@ -97,49 +96,34 @@ class Files:
         _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
-        """End what is done with files: what has begun is waited for."""
+        """Close the threads; running operations are waited for."""
         await self.threads.close()
 
-    # -- sessions ------------------------------------------------------------------------------------------
-
-    def session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
-        """There is a session with this working directory and these additional ones.
-
-        Of one that has not been in memory since the host started, the additional ones are not known.
-        """
-        self._of_session[uri] = _Folders([directory] if directory is not None else [], more)
-
-    def session_removed(self, uri: str) -> None:
-        """There is no such session any more."""
-        self._of_session.pop(uri, None)
-        known = {*self._all_own(), *self._all_more()}
+    def forget_unused(self) -> None:
+        """Forget the places of folders that no session has any more."""
+        known = {name for own, more in self._host.sessions.folders.values() for name in (*own, *more)}
         self._roots = {name: root for name, root in self._roots.items() if name in known}
-
-    def _all_own(self) -> set[str]:
-        return {name for folders in self._of_session.values() for name in folders.own}
-
-    def _all_more(self) -> set[str]:
-        return {name for folders in self._of_session.values() for name in folders.more}
 
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
-        """What a client may have: whoever has the token may have the folders of all sessions."""
-        folders = await self._resolved(self._all_own())
-        more = await self._resolved(self._all_more())
+        """Return the roots for a client: whoever has the token may have the folders of all sessions."""
+        known = self._host.sessions.folders.values()
+        folders = await self._resolved({name for own, _ in known for name in own})
+        more = await self._resolved({name for _, more in known for name in more})
         now = self._now()
         granted = [root for (one, root), until in self._grants.items() if one == client_id and now < until]
         return self._open(folders, more) | granted
 
-    async def for_session(self, session: Session) -> Roots:
-        """What the agent of a session may have."""
+    async def for_session(self, session: SessionCore) -> Roots:
+        """Return the roots for the agent of a session."""
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(folders_of(session.live.head))
         return self._open(folders, more)
 
     def _open(self, folders: list[Root], more: list[Root]) -> Roots:
-        """These may be had, but for what is the host's own: its key, its token, whom it trusts."""
+        """Make roots that exclude the host's own files: its key, its token, its list of trusted folders."""
         return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
 
     async def _resolved(self, directories: Collection[str]) -> list[Root]:
@@ -154,9 +138,9 @@ class Files:
     # -- asking a person -----------------------------------------------------------------------------------
 
     async def request(self, params: ResourceRequestParams, client_id: str, asker: Subscriber) -> None:
-        """Ask a person whether a client may have a file or a folder, unless it may already.
+        """Ask a person to allow a client a file or a folder, unless the client may have it already.
 
-        The question stands in a session that the client follows, or else in one that someone does.
+        The question is asked in a session that the client follows, or else in one that someone follows.
 
         Raises:
             ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no, or none would
@@ -190,7 +174,7 @@ class Files:
         self._grants[client_id, root] = now + hours * 3600
 
     def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
-        """Why a client may not answer a question: it has asked for the files itself. It may take it back."""
+        """Refuse the answer of a client to its own request for files; it may only cancel the question."""
         match action:
             case a.SessionInputCompletedAction(request_id=question, response=response):
                 is_answer = response == SessionInputResponseKind.ACCEPT
@@ -230,20 +214,20 @@ class Files:
 
     # -- what clients publish ------------------------------------------------------------------------------
 
-    async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
-        """Have a client do something with a resource of its own, such as `virtual://...`.
+    async def ask_clients(self, method: str, params: wire.Value, asker: str) -> Any:
+        """Let a client serve a request for a resource of its own, such as `virtual://...`.
 
-        Asked are the active clients of sessions that have shown all that the command names, one after the
+        The active clients of sessions that have shown all that the command names are asked, one after the
         other.
 
         Raises:
-            ProtocolError: None of them has it, or the one that has it says no.
+            ProtocolError: None of them has it, or the one that has it refuses.
         """
         refusal: ProtocolError | None = None
         owners: dict[str, None] = {}
         for session in reversed(self._host.sessions.in_memory()):
             client = session.live.head.active_client
-            if client is not None and gives(client, session.shown, params):
+            if client is not None and is_owned_by_client(client, session.attached, params):
                 owners[client.client_id] = None
         for client_id in owners:
             if client_id == asker:
@@ -259,13 +243,52 @@ class Files:
         raise refusal or ProtocolError("no client publishes such a resource", number=AhpErrorCode.NOT_FOUND)
 
 
+# -- folders -------------------------------------------------------------------------------------------------
+
+
+def directory_of(uri: str | None) -> Path | None:
+    """Return the folder of a `file:` URI; `None` for other URIs, and for other machines."""
+    try:
+        return path_of(uri) if uri is not None else None
+    except ProtocolError:
+        return None
+
+
+def problem_with_folder(uri: str, *, may_be_missing: bool = False) -> str | None:
+    """Return why a URI is no folder of this machine; `None` when it is one. Reads the disk.
+
+    With `may_be_missing` it is enough that there could be such a folder.
+    """
+    directory = directory_of(uri)
+    if directory is None:
+        return "it is no folder of this machine, as a file: URI"
+    try:
+        mode = directory.stat().st_mode
+    except FileNotFoundError:
+        return None if may_be_missing else "there is no such folder"
+    except OSError as error:
+        return f"it cannot be a folder: {error.strerror}"
+    return None if stat.S_ISDIR(mode) else "it is no folder"
+
+
+def project_of(uri: str | None) -> ProjectInfo | None:
+    """Return the repository of a working directory, or else the directory itself. Reads the disk."""
+    directory = directory_of(uri)
+    if directory is None or not is_folder(directory):
+        return None
+    folders = (directory, *directory.parents)
+    # Unlike the method of `Path`, this says no to what cannot be looked at.
+    root = next((folder for folder in folders if os.path.exists(folder / ".git")), directory)  # noqa: PTH110 - see above
+    return ProjectInfo(uri=root.as_uri(), display_name=root.name or "/")
+
+
 def folders_of(state: SessionState) -> list[str]:
-    """The folders that a session may read beside its own."""
+    """Return the additional folders of a session."""
     return folders_in(state.config.values) if state.config else []
 
 
 def folders_in(settings: FreeForm) -> list[str]:
-    """The same, as the settings of a session name them."""
+    """Return the additional folders that settings name."""
     named = settings.get(ADDITIONAL_DIRECTORIES)
     return (
         [one for one in cast("list[Any]", named) if isinstance(one, str)] if isinstance(named, list) else []
@@ -276,7 +299,7 @@ _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
 
 
 def _root(directory: str) -> Root | None:
-    """A folder that is for reading; `None` for what is no folder of this machine."""
+    """Make a root for reading a folder; return `None` for what is no folder of this machine."""
     try:
         return Root.of(directory)
     except (ProtocolError, ValueError, OSError):
@@ -284,7 +307,7 @@ def _root(directory: str) -> Root | None:
 
 
 def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
-    """What is asked for, if a person could allow it. Reads the disk.
+    """Return the requested root, if a person could allow it. Reads the disk.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED`: it would be refused all the same.
@@ -329,45 +352,39 @@ _NEVER = re.compile(r"(file|https?|ahp-[^:]*|serai-[^:]*):", re.IGNORECASE)
 
 
 def named_in(params: Any) -> list[str]:
-    """The URIs that a command is about: one, or where from and where to."""
+    """Return the URIs that a command names: one, or a source and a destination."""
     if isinstance(params, c.ResourceCopyParams | c.ResourceMoveParams):
         return [params.source, params.destination]
     return [params.uri]
 
 
-class Shown:
-    """What clients have attached to messages of a session.
+class AttachedResources:
+    """The resources that clients have attached to their own messages of a session.
 
-    A client answers the host as it would answer nobody else, so it is asked only for what it has shown:
-    what is at or below the URI of a plugin that it publishes as active client; and for reading, what it has
-    itself attached to a message. What others attach does not count: they would only have to name it.
+    A client answers the host as it would answer nobody else, so it is asked only for what it has shown: what
+    is at or below the URI of a plugin that it publishes as active client; and for reading, what it has itself
+    attached to a message. What others attach does not count: they would only have to name it.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, set[str]] = {}
+        self.by_client: defaultdict[str, set[str]] = defaultdict(set)
 
     def note(self, action: a.StateAction, client_id: str) -> None:
-        """A client has done something; if it sent a message, what is attached to that is shown."""
+        """Note the attachments of a message, if an action of a client sends one."""
         if isinstance(action, a.SessionTurnStartedAction | a.SessionPendingMessageSetAction):
-            uris = {
+            self.by_client[client_id].update(
                 attachment.uri
                 for attachment in action.user_message.attachments or ()
                 if isinstance(attachment, MessageResourceAttachment)
-            }
-            if uris:
-                self._of.setdefault(client_id, set()).update(uris)
-
-    def has(self, client_id: str, uri: str) -> bool:
-        """Whether a client has attached a resource to one of its own messages."""
-        return uri in self._of.get(client_id, ())
+            )
 
 
-def gives(client: SessionActiveClient, shown: Shown, params: Any) -> bool:
-    """Whether all that a command names is of a session's active client."""
+def is_owned_by_client(client: SessionActiveClient, attached: AttachedResources, params: Any) -> bool:
+    """Tell whether all that a command names belongs to a session's active client."""
     reads = isinstance(params, _READS)
     return all(
         _NEVER.match(uri) is None
-        and (_is_of_plugin(client, uri) or (reads and shown.has(client.client_id, uri)))
+        and (_is_of_plugin(client, uri) or (reads and uri in attached.by_client[client.client_id]))
         for uri in named_in(params)
     )
 

@@ -1,4 +1,4 @@
-"""One terminal as a channel: what its program writes is shown, masked, and what clients type goes in."""
+"""One terminal as a channel: its program's output is shown, masked, and clients' input goes in."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from serai.host.surroundings.terminals import Terminals
 
 _SILENCE = 0.03
-"""Seconds without output after which what is held back is shown: someone may be waiting for it."""
+"""Seconds without output after which held-back text is shown: someone may be waiting for it."""
 
 
 class HostTerminal(Channel):
-    """One terminal, as those who follow it see it."""
+    """One terminal, as its followers see it."""
 
     live: BoundedTerminal
 
@@ -47,48 +47,48 @@ class HostTerminal(Channel):
         self._terminal: Terminal | None = None
         self._pump: asyncio.Task[None] | None = None
         self.followed: asyncio.Task[None] | None = None
-        """What the host does when the program has ended, if it runs it for a reason of its own."""
+        """The task that follows the program's end, when the host runs it for a reason of its own."""
         self._silence: asyncio.TimerHandle | None = None
-        """Runs while text is held back and no more has come."""
+        """The timer that shows held-back text when no more comes."""
 
     def run(self, terminal: Terminal) -> None:
-        """Show what a program does."""
+        """Show the output of a program."""
         self._terminal = terminal
         self._pump = asyncio.create_task(self._show(terminal), name=f"terminal {self.uri}")
 
     @property
     def info(self) -> TerminalInfo:
-        """What the root channel lists."""
+        """The entry in the root channel's list of terminals."""
         head = self.live.head
         return TerminalInfo(resource=self.uri, title=head.title, claim=head.claim, exit_code=head.exit_code)
 
     @property
     def content(self) -> ToolResultTerminalContent:
-        """What a tool call shows of it."""
+        """The content for a tool call that shows the terminal."""
         return ToolResultTerminalContent(resource=self.uri, title=self.live.head.title)
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program has ended."""
+        """True when the program has ended."""
         return self._pump is None or self._pump.done()
 
     @property
     def exit(self) -> Exit | None:
-        """How the program ended; `None` while it runs, or when another host has run it."""
+        """The end of the program; `None` while it runs, or when another host has run it."""
         return self._terminal.exit if self._terminal is not None else None
 
     def type(self, text: str) -> bool:
-        """Type. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
+        """Type text. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
         return self._terminal is not None and self._terminal.write(text)
 
     async def wait(self) -> Count | None:
-        """Wait until all that the program wrote is shown; how it ended. Cancelling ends nothing."""
+        """Wait until all output is shown, and return the exit code. Cancelling ends nothing."""
         if self._pump is not None:
             await asyncio.shield(self._pump)
         return self.live.head.exit_code
 
     def text(self) -> str:
-        """What is on it, as far as it is kept."""
+        """Return its text, as far as it is kept."""
         content = self.live.snapshot().content
         return "".join(
             part.value if isinstance(part, TerminalUnclassifiedPart) else getattr(part, "output", "")
@@ -116,7 +116,7 @@ class HostTerminal(Channel):
             self._silence = None
 
     def _show_beginning(self) -> None:
-        """Nothing has followed for a while: what is the mere beginning of a secret, and most likely none."""
+        """Show held-back text after a silence: most likely it is no secret."""
         self._silence = None
         self._show_text(self._stream.let_go())
 
@@ -145,7 +145,7 @@ class HostTerminal(Channel):
     # -- clients -------------------------------------------------------------------------------------------
 
     def may_use(self, client_id: str, sender: Subscriber) -> bool:
-        """Whether a client may do more than look: it holds the terminal, or who holds it is gone.
+        """Tell whether a client may do more than look: it holds the terminal, or the holder is gone.
 
         A terminal of a session is held by all who follow the session.
         """
@@ -159,7 +159,7 @@ class HostTerminal(Channel):
         return not self._owner.is_there(claim)
 
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
-        """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
+        """Judge a client's action. A terminal whose holder is gone can be claimed by anyone."""
         judgement = judge(self.live.whole, action, sender)
         if not isinstance(action, a.TerminalClaimedAction):
             return judgement
@@ -170,7 +170,7 @@ class HostTerminal(Channel):
         return ACCEPTED
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
-        """Take an action from a client. What is typed is told to nobody but who typed it."""
+        """Take an action from a client. Input is echoed only to the client that typed it."""
         is_claim = isinstance(action, a.TerminalClaimedAction)
         if not is_claim and not self.may_use(origin.client_id, sender):
             reason = "not_holder: someone else holds the terminal; ask them to hand it over"
@@ -192,7 +192,7 @@ class HostTerminal(Channel):
         super().dispatch(action, origin, sender)
 
     def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        """Let a client's action happen, and what follows from it."""
+        """Let a client's action happen, with its effects."""
         if isinstance(action, a.TerminalTitleChangedAction):
             action = self._host.redactor.redact_value(action, observed=False)
         self.act(action, origin)
@@ -207,7 +207,7 @@ class HostTerminal(Channel):
                 pass
 
     async def close(self) -> None:
-        """End the program and all that it started."""
+        """End the program and all processes that it started."""
         if self._terminal is not None and not self.has_ended:
             await self._terminal.end()
         if self._pump is not None:

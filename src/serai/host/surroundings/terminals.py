@@ -1,8 +1,8 @@
 """Terminals as channels: anyone may follow one, its holder hands it over, and the root channel lists them.
 
-What is shown is numbered and published, not stored. That a terminal was there is stored: after a restart it
-is still listed, has ended, and says why. Titles are told once a second, and written down with what happens
-next, at the latest when the program ends: it may set one with every line that it writes.
+Output is numbered and published, not stored. The existence of a terminal is stored: after a restart it is
+still listed, has ended, and says why. Titles are published once a second, and recorded with the next event,
+at the latest the program's end: a program may set one with every line that it writes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.project import directory_of, problem_with_folder
+from serai.host.surroundings.files import directory_of, problem_with_folder
 from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 __all__ = ["HostTerminal", "Terminals"]
 
 _RECORDS = "serai-terminals"
-"""Where it is written which terminals there are."""
+"""The channel of the records of terminals."""
 _TOLD_EVERY = 1.0
-"""How often the root channel is told of titles, in seconds."""
+"""Seconds between two publications of titles."""
 _MAX_ENDED = 64
-"""So many terminals that have ended can still be looked at."""
+"""Most terminals that have ended and can still be looked at."""
 _HUNG_UP = 129
-"""What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
+"""Exit code of a program that was ended by a hang-up: 128 and the number of the signal."""
 _STOPPED = "[the host was stopped, and this terminal with it]\r\n"
 _NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\n"
 
 
 class TerminalRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What is written down of a terminal."""
+    """The record of a terminal."""
 
     type: str
     uri: str
@@ -72,19 +72,18 @@ class Terminals:
         self._host = host
         self._processes = processes
         self._home = home
-        """The person's: what the host runs for clients starts there."""
+        """The person's home: the host's programs for clients start there."""
         self._all: dict[str, HostTerminal] = {}
-        self._disposing: dict[str, HostTerminal] = {}
         self._following: set[asyncio.Task[None]] = set()
-        """What happens when terminals end that the host has started for clients."""
+        """Tasks that wait for the end of the host's programs for clients."""
         self._is_told = True
-        """Whether the list that the root channel told last is the present one."""
+        """True when the published list of terminals is the present one."""
         self._rest: asyncio.TimerHandle | None = None
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def restore(self) -> None:
-        """After a start: terminals of before have ended, and say so."""
+        """List the terminals of the host before, which have ended."""
         rows = await self._host.journal.store.rows(_RECORDS, 0)
         if not rows:
             return
@@ -237,13 +236,13 @@ class Terminals:
         return terminal
 
     async def close(self) -> None:
-        """Follow nothing any more. The terminals end as channels do."""
+        """Stop waiting for the ends of terminals. The terminals end as channels do."""
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)
 
     def is_there(self, claim: TerminalClaim) -> bool:
-        """Whether who claims a terminal is there: a client that is connected, or a session."""
+        """Tell whether the holder of a terminal is there: a connected client, or a session."""
         match claim:
             case TerminalClientClaim(client_id=client_id):
                 return self._host.clients.is_connected(client_id)
@@ -253,7 +252,7 @@ class Terminals:
                 return False
 
     async def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
-        """Where a terminal starts: where it was asked to, else in its session's folder."""
+        """Return the folder of a new terminal: the requested one, else its session's."""
         if cwd is None and isinstance(claim, TerminalSessionClaim):
             session = await self._host.sessions.bring(claim.session)  # it need not be in memory
             if session is None:
@@ -266,7 +265,7 @@ class Terminals:
         return folder
 
     def _title(self, wanted: str | None, claim: TerminalClaim) -> str:
-        """A title as it is shown. Nothing may divide a secret before it is masked."""
+        """Return a title as it is shown: masked before it is cut, so that no half of a secret stays."""
         observed = not isinstance(claim, TerminalClientClaim)  # what a person typed is theirs
         return self._host.redactor.redact(cleaned(wanted or ""), observed=observed)[:TITLE_SHOWN]
 
@@ -293,15 +292,10 @@ class Terminals:
         await asyncio.gather(*map(self._dispose, claimed))
 
     async def _dispose(self, channel: HostTerminal) -> None:
-        if self._disposing.get(channel.uri) is not None:
-            return
-        self._disposing[channel.uri] = channel  # its name is taken until nothing of it is left
-        try:
-            await channel.close()
-        finally:
-            del self._disposing[channel.uri]
-        self._forget(channel)
-        self._tell()
+        await channel.close()  # its name is taken until nothing of it is left
+        if self._all.get(channel.uri) is channel:
+            self._forget(channel)
+            self._tell()
 
     def _forget_oldest(self) -> None:
         ended = [channel for channel in self._all.values() if channel.has_ended]
@@ -320,13 +314,13 @@ class Terminals:
     # -- what the root channel and the next host are told --------------------------------------------------
 
     def changed(self, channel: HostTerminal, *, ended: bool = False) -> None:
-        """Something happened that both should know at once."""
+        """Record a change of a terminal, and publish the list."""
         if self._all.get(channel.uri) is channel:
             self.note(channel, ended=ended)
             self._tell()
 
     def note(self, channel: HostTerminal, *, ended: bool = False) -> None:
-        """Something happened that the next host should know."""
+        """Record a change of a terminal for the next host."""
         head = channel.live.head
         if self._all.get(channel.uri) is channel:
             self._write(
@@ -343,7 +337,7 @@ class Terminals:
             )
 
     def titled(self) -> None:
-        """A program has set its title: the root channel tells of it soon."""
+        """Publish the new title of a terminal soon."""
         self._is_told = False
         if self._rest is None:
             self._tell_titles()

@@ -1,4 +1,4 @@
-"""Watches as channels: what changes in a folder, for as long as someone follows it."""
+"""Watches as channels: the changes in a folder, for as long as someone follows it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FOLLOWED_WITHIN = 30.0
-"""A watch that nobody follows in this time ends, in seconds."""
+"""Seconds after which a watch without followers ends."""
 _DRAFT = re.compile(r"/\.serai-[0-9a-f]{16}(?:\.tmp)?(?:/|\Z)")
-"""What the host writes beside a place before it puts it there as a whole."""
+"""Drafts, which the host writes beside a place before they are put there whole."""
 
 
 class HostWatch(Channel):
-    """One watch, as those who follow it see it. It ends when who made it may not read there any more."""
+    """One watch, as its followers see it. It ends when its maker may not read there any more."""
 
     def __init__(self, host: Host, uri: str, state: ResourceWatchState, watch: Watch, maker: str) -> None:
         super().__init__(host.journal, host.now, uri, LiveResourceWatch(state))
@@ -69,7 +69,7 @@ class HostWatch(Channel):
         return True
 
     def _as_asked(self, change: ResourceChange) -> ResourceChange:
-        """Clients know the folder by the name under which they asked for it, whatever links there are."""
+        """Return a change under the name by which the client asked for the folder, despite links."""
         real = self._watch.uri.rstrip("/")
         if real == self._root:
             return change
@@ -80,18 +80,18 @@ class HostWatch(Channel):
             self.left()
 
     def left(self) -> None:
-        """Nobody follows it any more: it ends."""
+        """End the watch: nobody follows it any more."""
         self._pump.cancel()
         self._host.run(self._watch.close())
 
     def abandoned(self) -> None:
-        """Who followed it has lost its connection, and has some time to come back."""
+        """Give a follower that has lost its connection some time to come back."""
         self._patience.cancel()
         grace = self._host.settings.client_grace_seconds
         self._patience = asyncio.get_running_loop().call_later(grace, self._give_up)
 
     async def close(self) -> None:
-        """End it."""
+        """End the watch."""
         self._patience.cancel()
         self._pump.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -100,7 +100,7 @@ class HostWatch(Channel):
 
 
 async def create_watch(host: Host, params: CreateResourceWatchParams, client_id: str) -> str:
-    """Watch a folder or a file for a client; the channel on which changes are told.
+    """Watch a folder or a file for a client. Returns the channel of its changes.
 
     Raises:
         ProtocolError: It is not there, may not be had, or cannot be watched.
@@ -128,7 +128,7 @@ async def create_watch(host: Host, params: CreateResourceWatchParams, client_id:
 
 
 def _found(uri: str, roots: Roots) -> Path:
-    """Where a name really leads. That is watched, and no link that is put there later is followed."""
+    """Return the real path of a URI: later links are not followed."""
     with find(uri, roots, Access.READ) as place:
         if place.info is None:
             raise not_found(uri)
@@ -136,6 +136,6 @@ def _found(uri: str, roots: Roots) -> Path:
 
 
 def _hiding(home: Path) -> Callable[[str], bool]:
-    """Says of a real path whether it is the host's own: in its home, or a draft. Reads the disk."""
+    """Return a function that tells whether a real path is the host's own. Reads the disk."""
     own = Root.of(home)
     return lambda path: own.holds(path) or ("/.serai-" in path and _DRAFT.search(path) is not None)

@@ -17,12 +17,11 @@ from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.ahp.extensions import AGENTS, INSTALL_AGENT, SIGN_IN, SIGN_IN_METHODS
 from serai.errors import InvalidParams
-from serai.host.agents import Particular
+from serai.host.agents import LimitedHarness
 from serai.host.host import Host
-from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
 from serai.host.session.session import Session
-from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in, problem_with_folder
 from serai.machine import files
 from serai.serve.ahp import handshake, resources, subscriptions
 from serai.serve.ahp.resources import serving
@@ -117,8 +116,8 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> c.ResolveSe
     host = peer.host
     await _check_folders(params)
     provider = params.provider or await host.provider_for(params.working_directory)
-    harness = await host.sought(provider)
-    if isinstance(harness, Particular):
+    harness = await host.agent_list.find(provider)
+    if isinstance(harness, LimitedHarness):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
     return c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
@@ -129,7 +128,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> c.SessionC
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
     await _check_folders(params)
-    harness = host.harness(params.provider or await host.provider_for(params.working_directory))
+    harness = await host.agent_list.find(params.provider or await host.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
         raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")
@@ -232,8 +231,10 @@ COMMANDS: dict[str, ServedCommand] = {
     "resourceMkdir": _errand(serving(files.make_directory)),
     "resourceRequest": _errand(resources.request),
     "createResourceWatch": _errand(resources.watch),
-    SIGN_IN_METHODS: _question(lambda peer, request: peer.host.sign_ins.methods(request.params.provider)),
-    SIGN_IN: _errand(lambda peer, request: peer.host.sign_ins.begin(request.params, peer.client_id)),
+    SIGN_IN_METHODS: _question(
+        lambda peer, request: peer.host.agent_list.sign_in_methods(request.params.provider)
+    ),
+    SIGN_IN: _errand(lambda peer, request: peer.host.agent_list.sign_in(request.params, peer.client_id)),
     AGENTS: _question(lambda peer, _request: peer.host.agent_list.list()),
     INSTALL_AGENT: _errand(
         lambda peer, request: peer.host.agent_list.install(request.params, peer.client_id)

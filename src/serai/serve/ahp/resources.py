@@ -95,7 +95,7 @@ def _is_file(uri: str) -> bool:
 
 async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
     """Have the client that publishes a resource of another scheme answer."""
-    return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
+    return await peer.host.files.ask_clients(request.method, request.params, peer.client_id)
 
 
 async def watch(peer: AhpPeer, request: jsonrpc.Request) -> c.CreateResourceWatchResult:

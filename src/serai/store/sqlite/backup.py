@@ -1,8 +1,8 @@
-"""Copies of a database: made while a host runs on it, and put in its place while none does.
+"""Copies of a database: made while a host runs on it, and restored while none does.
 
-Other programs also look a database over here, and list the sessions that are kept though they were disposed
-of. They take part in SQLite's own locking and not in the host's, and write nothing. Sessions are erased while
-no host runs on the database. All of it blocks.
+Other programs also check a database here, and list the sessions that were disposed of and not purged. They
+take SQLite's own locks and not the host's, and write nothing. Sessions are erased while no host runs on the
+database. All functions block.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from serai.store.sqlite.connection import (
     unreadable,
     write_fault,
 )
-from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect, refuse_empty
+from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect
 from serai.store.sqlite.lock import FileLock
 from serai.store.sqlite.migrations import MIGRATIONS
 
@@ -67,7 +67,7 @@ def back_up(database: Path, key: bytes | str, destination: Path) -> None:
 
 
 def look_over(database: Path, key: bytes | str, *, full: bool) -> list[str]:
-    """What is wrong with a database, with its name; empty when nothing is.
+    """Return the problems of a database, with its name; empty when there are none.
 
     Raises:
         StorageUnreadable: It cannot be opened, or a host would refuse it.
@@ -88,7 +88,7 @@ def look_over(database: Path, key: bytes | str, *, full: bool) -> list[str]:
 
 
 def disposed_sessions(database: Path, key: bytes | str) -> list[SessionRow]:
-    """The sessions that were disposed of and not purged, the last modified one first.
+    """Return the sessions that were disposed of and not purged, the last modified one first.
 
     Raises:
         StorageUnreadable: The database cannot be opened.
@@ -104,10 +104,9 @@ def disposed_sessions(database: Path, key: bytes | str) -> list[SessionRow]:
 def purge(database: Path, key: bytes | str, uri: str) -> None:
     """Erase all that is kept of a session, for good; no host may run on the database. It may take long.
 
-    These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as a
-    whole say of its terminals. First the rows are deleted. Then the file is written anew: moving rows about
-    leaves copies of them in the unused space of pages, where deleting does not reach. At last the log is
-    emptied, which holds pages as they were.
+    These are its rows, head and turns, the blobs that only it uses, and the records of its terminals. First
+    the rows are deleted. Then the file is written anew: moving rows leaves copies of them in the unused space
+    of pages, where deleting does not reach. Last, the log is emptied, which holds pages as they were.
 
     Raises:
         DatabaseLocked: A host runs on the database.
@@ -138,8 +137,6 @@ def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:
         raise StorageUnreadable(f"there is no database {database}", remedy="'serai serve' makes one")
     if not database.is_file():
         raise StorageUnreadable(f"{database} is no file", remedy="Move it away, or name another --home")
-    if not database.stat().st_size:
-        refuse_empty(database)
     check_header(database)
     try:
         connection = connect(database, raw_key(key, salt_of(database)))
@@ -155,10 +152,10 @@ def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:
 def restore(
     backup: Path, destination: Path, key: bytes | str, *, now: Callable[[], float] = time.time
 ) -> Path | None:
-    """Put a copy in the place of a database, and return where the present one was moved to, if there is one.
+    """Put a copy in the place of a database. Returns the new place of the present one, if there is one.
 
     The copy is checked in full first. It blocks; no host may run on the database.
-    No number is given out that was given out before, also when the same copy is restored a second time.
+    No number is given out twice, even when the same copy is restored a second time.
 
     Raises:
         DatabaseLocked: A host runs on the database.
@@ -201,7 +198,7 @@ def restore(
 
 
 def _adopt(fresh: Path, raw: bytes, backup: Path, first_new: int) -> None:
-    """Check a copy in full, and have its numbers begin at one that was not given out yet."""
+    """Check a copy in full, and let its numbers begin at one that was not given out yet."""
     try:
         connection = connect(fresh, raw)
         try:

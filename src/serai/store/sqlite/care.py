@@ -1,4 +1,4 @@
-"""Checks a database, and erases sessions from it for good."""
+"""Checks of a database, and the erasing of sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BLOB_PREFIX = b"serai-blob:/"
 _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 
 _WITH_MARKS = 2
-"""The version of the schema from which on channels have marks."""
+"""Version of the schema from which on channels have marks."""
 
 
 def check(connection: Database, *, full: bool) -> list[str]:
-    """What is wrong with a database; empty when nothing is.
+    """Return the problems of a database; empty when there are none.
 
     Args:
-        connection: Only read from.
+        connection: The connection, only read from.
         full: Also compare indexes with tables, and locators with the rows that they list.
     """
     problems: list[str] = []
@@ -73,15 +73,14 @@ def _check_locators(db: Database) -> Iterator[str]:
 
 
 def erase(db: Database, uri: str) -> None:
-    """Delete all that is kept of a session, in one transaction.
+    """Delete all rows of a session, in one transaction.
 
     Raises:
         apsw.Error: Nothing was deleted.
     """
-    deferred = f"serai-deferred:{uri}"
     channels: list[int] = []
-    former = f"serai-deliveries:{uri}"  # where hosts before the relay kept what entered a session
-    for name in (uri, deferred, former, f"serai-agent:{uri}"):
+    deferred, deliveries = f"serai-deferred:{uri}", f"serai-deliveries:{uri}"  # channels of earlier versions
+    for name in (uri, deferred, deliveries, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
             channels.append(channel)

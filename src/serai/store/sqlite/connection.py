@@ -1,4 +1,4 @@
-"""Connections to an encrypted SQLite file, and what their errors mean to a host."""
+"""Connections to an encrypted SQLite file, and the meaning of their errors for a host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from serai.errors import (
 Database = apsw.Connection
 
 RESTORE = "bring back a copy with 'serai restore'"
-"""What a person does about a database that is lost."""
+"""Remedy for a database that is lost."""
 
 KEY_SIZE = 32
 SALT_SIZE = 16
@@ -60,7 +60,7 @@ _DAMAGED = frozenset({apsw.SQLITE_CORRUPT, apsw.SQLITE_NOTADB})
 
 
 def raw_key(key: bytes | str, salt: bytes) -> bytes:
-    """The key of the cipher: 32 bytes as they are, or derived from a passphrase and the file's salt.
+    """Return the key of the cipher: the 32 bytes, or derived from a passphrase and the file's salt.
 
     Raises:
         ConfigInvalid: Bytes of another length, or an empty passphrase.
@@ -75,7 +75,7 @@ def raw_key(key: bytes | str, salt: bytes) -> bytes:
 
 
 def salt_of(path: Path) -> bytes:
-    """The salt of an encrypted database: its first bytes."""
+    """Return the salt of an encrypted database: its first bytes."""
     with path.open("rb") as file:
         return file.read(SALT_SIZE)
 
@@ -86,14 +86,14 @@ def connect(path: Path, key: bytes, *, salt: bytes = b"", vfs: str | None = None
     Args:
         path: The file; an empty one becomes a database with the first write.
         key: What `raw_key` returned.
-        salt: What an empty file is to begin with.
-        vfs: Which file system layer of SQLite to use; the default one when it is `None`.
+        salt: The first bytes of an empty file.
+        vfs: The file system layer of SQLite; `None` for the default one.
     """
     return _unlock(os.fspath(path), apsw.SQLITE_OPEN_READWRITE, key + salt, vfs)
 
 
-def look_at(path: Path, key: bytes) -> Database:
-    """Open an existing file to read all that was committed, without changing a byte in its folder.
+def open_read_only(path: Path, key: bytes) -> Database:
+    """Open an existing file to read all committed rows, without changing a byte in its folder.
 
     Nobody else may write meanwhile: the caller holds the lock.
     """
@@ -117,7 +117,7 @@ def _unlock(filename: str, flags: int, key: bytes, vfs: str | None) -> Database:
 
 
 def unreadable(error: apsw.Error, path: Path) -> StorageUnreadable:
-    """What an error while opening says to the person who opens."""
+    """Convert an error while opening."""
     code = _code(error) & 0xFF
     if code == apsw.SQLITE_NOTADB:
         return WrongKey(
@@ -137,11 +137,11 @@ def unreadable(error: apsw.Error, path: Path) -> StorageUnreadable:
 
 
 def write_fault(error: apsw.Error, *, committing: bool) -> StorageUnavailable | StorageFailed:
-    """What an error while writing leaves behind.
+    """Convert an error while writing.
 
     Args:
-        error: What SQLite said.
-        committing: Whether it was the commit that failed, and not a statement before it. Of those nothing can
+        error: The error of SQLite.
+        committing: Whether the commit failed, and not a statement before it. Of statements nothing can
             be left behind: frames without a commit are no part of the log.
     """
     code = _code(error)
@@ -161,19 +161,19 @@ _START_AGAIN = "Start again: what was committed is recovered"
 
 
 def read_fault(error: apsw.Error, path: Path) -> StorageUnavailable | DatabaseCorrupt:
-    """What an error while reading means."""
+    """Convert an error while reading."""
     if _code(error) & 0xFF in _DAMAGED:
         return DatabaseCorrupt(f"{path} is damaged ({error})", remedy="Run 'serai doctor'")
     return StorageUnavailable(f"{path} cannot be read now ({error})")
 
 
 def _code(error: apsw.Error) -> int:
-    """The extended result code. An error that apsw itself raises has none."""
+    """Return the extended result code. An error that apsw itself raises has none."""
     return int(getattr(error, "extendedresult", apsw.SQLITE_ERROR))
 
 
 def table_of(numbers: array[int]) -> object:
-    """A binding for `carray(?)`: an array, which is not empty, as a table."""
+    """Bind an array, which is not empty, as a table: for `carray(?)`."""
     return apsw.carray(numbers)
 
 
@@ -182,7 +182,7 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def parse(text: str) -> dict[str, str]:
-    """Statements by name: `-- name --`, comment lines, then the statement.
+    """Parse statements by name: `-- name --`, comment lines, then the statement.
 
     Raises:
         ValueError: A name stands there twice, or has no statement.
@@ -197,17 +197,20 @@ def parse(text: str) -> dict[str, str]:
     return statements
 
 
-SQL = parse(files("serai.store.sqlite").joinpath("sql", "queries.sql").read_text(encoding="utf-8"))
-"""The statements of the SQLite store."""
+_FILES = ("queries.sql", "relay.sql", "agent_sessions.sql", "workflow_runs.sql")
+SQL = parse(
+    "".join(files("serai.store.sqlite").joinpath("sql", name).read_text(encoding="utf-8") for name in _FILES)
+)
+"""All statements: of the store, the relay, agent sessions and workflow runs."""
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
+    """Return the file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
     return path.with_name(path.name + suffix)
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the entries of a folder, on the disk."""
+    """Sync a file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

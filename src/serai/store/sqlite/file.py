@@ -1,11 +1,10 @@
-"""The database file: checked before anything is written, made anew, and the mark beside it."""
+"""The database file: its checks before anything is written, its creation, and the mark beside it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import apsw
 
@@ -17,7 +16,7 @@ from serai.store.sqlite.connection import (
     Database,
     beside,
     connect,
-    look_at,
+    open_read_only,
     raw_key,
     salt_of,
     sync,
@@ -26,8 +25,8 @@ from serai.store.sqlite.connection import (
 from serai.store.sqlite.migrations import APPLICATION_ID, Migration, migrate
 
 PAGE_SIZE = 2048
-"""Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
-the log takes 6 bytes for each of the payload, with these 5, in the same time."""
+"""Half the usual size. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
+the log takes 6 bytes for each byte of the rows, with these 5, in the same time."""
 
 # What stands unencrypted in the header after the salt: the page size, two bytes that say which journal is
 # used, the bytes per page that the cipher needs, and three constants of SQLite.
@@ -37,9 +36,9 @@ _CONSTANTS = bytes([32, 64, 32, 32])
 
 
 def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
-    """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
+    """Make sure that there is a sound database of ours at a path, whose lock is held. Returns its raw key.
 
-    An empty file is a lost database: none is empty when it gets its name, whenever a crash comes.
+    An empty file is refused as a lost database: none is empty when it gets its name, whenever a crash comes.
 
     Raises:
         StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
@@ -48,8 +47,6 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> by
         if not path.exists():
             _refuse_remains(path)
             return create(path, key, migrations)
-        if not path.stat().st_size:
-            refuse_empty(path)
         return inspect(path, key, newest=migrations[-1].version)
     except OSError as error:
         raise StorageUnreadable(
@@ -59,7 +56,7 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> by
 
 
 def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
-    """Check key, header and schema, through the log, and without changing a byte. Returns the raw key.
+    """Check key, header and schema, with the log, and without changing a byte. Returns the raw key.
 
     Raises:
         DatabaseCorrupt: It is damaged.
@@ -69,7 +66,7 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     check_header(path)
     raw = raw_key(key, salt_of(path))
     try:
-        connection = look_at(path, raw)
+        connection = open_read_only(path, raw)
         try:
             check_schema(connection, path, newest=newest)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
@@ -86,7 +83,7 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
 
 
 def check_schema(connection: Database, path: Path, *, newest: int) -> None:
-    """See that a database is ours, and that we know its schema.
+    """Check that a database is ours, and that its schema is known.
 
     Raises:
         apsw.Error: It cannot be read, perhaps because the key is wrong.
@@ -106,7 +103,7 @@ def check_schema(connection: Database, path: Path, *, newest: int) -> None:
 
 
 def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
-    """Make a new database that is there as a whole or not at all, and return its raw key."""
+    """Make a new database, whole or not at all. Returns its raw key."""
     salt = os.urandom(SALT_SIZE)
     raw = raw_key(key, salt)
     fresh = path.with_name(f"{path.name}.new")
@@ -132,7 +129,7 @@ def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> byt
 
 
 def check_header(path: Path) -> None:
-    """See that a file looks like a database of ours. That can be seen without the key.
+    """Check that a file looks like a database of ours. The key is not needed for that.
 
     Raises:
         WrongKey: It does not.
@@ -144,25 +141,13 @@ def check_header(path: Path) -> None:
     constants = header[SALT_SIZE : SALT_SIZE + 2] + header[SALT_SIZE + 4 :]
     if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
         raise WrongKey(
-            f"{path} is no database of Serai's, or its beginning is damaged",
-            remedy=f"{RESTORE.capitalize()}; nothing was changed",
+            f"{path} is no database of Serai's, or its beginning is lost",
+            remedy=f"{RESTORE.capitalize()}, or move the file away to start anew; nothing was changed",
         )
 
 
-def refuse_empty(path: Path) -> NoReturn:
-    """An empty file is there where a database was.
-
-    Raises:
-        DatabaseCorrupt: Always.
-    """
-    raise DatabaseCorrupt(
-        f"{path} is empty: what was in it is lost",
-        remedy=f"{RESTORE.capitalize()}, or remove the file to start anew",
-    )
-
-
 def _refuse_remains(path: Path) -> None:
-    """A log whose database is gone would be taken for the log of the new one."""
+    """Refuse a log without its database: it would be taken for the log of the new one."""
     log = beside(path, "-wal")
     if log.exists() and log.stat().st_size:
         raise DatabaseCorrupt(
@@ -172,10 +157,10 @@ def _refuse_remains(path: Path) -> None:
 
 
 class HighWater:
-    """The first number that was surely not given out, in a file beside the database, `NAME-highwater`.
+    """The high-water mark: the first number that was surely not given out, in a file `NAME-highwater`.
 
-    The database knows it too, but in its log: whoever loses the log loses that as well. The file is written
-    before the numbers below it are given out, a block at a time, so it costs nothing per commit.
+    The database has it too, but perhaps only in its log, which may be lost. The file is written before the
+    numbers below it are given out, a block at a time, so it costs nothing per commit.
 
     Args:
         database: The database file. The mark is that of this file alone: its salt stands before the number.
@@ -187,7 +172,7 @@ class HighWater:
         self._salt = salt_of(database).hex() if database else ""
 
     def read(self) -> int:
-        """The number; 0 when there is none for this database."""
+        """Return the number; 0 when there is none for this database."""
         if self._path is None:
             return 0
         try:
@@ -197,18 +182,18 @@ class HighWater:
             return 0
 
     def misses_log(self, ceiling: int, *, clean: bool, has_log: bool) -> bool:
-        """Whether the log was lost.
+        """Tell whether the log was lost.
 
         Args:
-            ceiling: What the database says of the same number.
-            clean: Whether the database was closed by its last host. Else its log is there.
-            has_log: Whether it is.
+            ceiling: The same number in the database.
+            clean: Whether the database was closed by its last host. Else its log must be there.
+            has_log: Whether the log is there.
         """
         mark = self.read()
         return mark > ceiling or (mark == ceiling and not clean and not has_log)
 
     def write(self, number: int) -> None:
-        """Have it on the disk. It is shorter than a sector, which is written as a whole.
+        """Write the number to the disk. It is shorter than a sector, which is written as a whole.
 
         Raises:
             OSError: It could not be written.

@@ -1,4 +1,4 @@
-"""Where the rows of a channel are, without an index on the journal.
+"""Locators: the numbers of each channel's rows, without an index on the journal.
 
 The journal is ordered by number alone. Every few thousand rows, each channel that had some gets a *locator*:
 the list of its numbers since its last one. What came after is the *tail*, which is short enough to be kept
@@ -21,7 +21,7 @@ Group = tuple[int, list[int]]
 
 
 def encode(numbers: array[int]) -> bytes:
-    """Ascending numbers as differences, seven bits to a byte, low ones first."""
+    """Encode ascending numbers as differences, seven bits to a byte, low ones first."""
     differences = list(map(sub, numbers[1:], numbers))
     if max(differences, default=0) <= 0x7F:
         # The usual case: one byte each, after the first number.
@@ -41,7 +41,7 @@ def _encode(differences: Iterable[int]) -> bytes:
 
 
 def decode(data: bytes) -> array[int]:
-    """The numbers of a locator.
+    """Return the numbers of a locator.
 
     Raises:
         ValueError: The data ends within a number, or the numbers do not ascend.
@@ -66,7 +66,7 @@ def decode(data: bytes) -> array[int]:
 
 
 def numbers_after(after: int, locators: Iterable[bytes], tail: Sequence[int]) -> array[int]:
-    """All numbers of a channel above one, from its locators and its tail; the two may overlap."""
+    """Return all numbers of a channel above one, from its locators and its tail; the two may overlap."""
     numbers = array(_INT64)
     for data in locators:
         numbers.extend(decode(data))
@@ -78,7 +78,7 @@ def numbers_after(after: int, locators: Iterable[bytes], tail: Sequence[int]) ->
 
 
 class Tail:
-    """The numbers since the last locators, by channel. The writer adds, readers copy: any thread may call."""
+    """The numbers since the last locators, by channel. The writer adds, readers copy, in any thread."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -94,31 +94,31 @@ class Tail:
             self._count += _add(self._channels, groups)
 
     def clear(self) -> None:
-        """Forget all, once it is in locators."""
+        """Forget all numbers, once they are in locators."""
         with self._lock:
             self._channels = {}
             self._count = 0
 
     def prune(self, channel: int, last: int) -> None:
-        """Forget the numbers of one channel up to one, which were pruned."""
+        """Forget the pruned numbers of one channel, up to the last one."""
         with self._lock:
             numbers = self._channels.get(channel)
             if numbers is not None:
                 gone = bisect_right(numbers, last)
                 self._count -= gone
-                # Who is listed has a number: locators are named by their last one.
+                # Each listed channel has a number: locators are named by their last one.
                 if gone == len(numbers):
                     del self._channels[channel]
                 else:
                     self._channels[channel] = numbers[gone:]
 
     def copy(self, channels: Iterable[int]) -> list[array[int]]:
-        """The numbers of some channels, all as they were at one moment."""
+        """Return the numbers of some channels, all of one moment."""
         with self._lock:
             return [self._channels.get(channel, array(_INT64))[:] for channel in channels]
 
     def locators(self, groups: Iterable[Group]) -> list[tuple[int, int, bytes]]:
-        """Channel, last number and data of the locators that list the tail and the numbers after it."""
+        """Return channel, last number and data of the locators for the tail and the numbers after it."""
         with self._lock:
             merged = {channel: numbers[:] for channel, numbers in self._channels.items()}
         _add(merged, groups)

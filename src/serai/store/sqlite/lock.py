@@ -1,7 +1,7 @@
-"""One host per database: a lock file beside it, which says who holds it.
+"""The lock for one host per database: a file beside it, which names the holder.
 
-The lock is the kernel's (`flock`), so it is free at once when its holder is gone, however it went. The file
-stays: taking it away would let two hosts lock two files of one name.
+The lock is the kernel's (`flock`), so it is free as soon as its holder is gone. The file stays: removing it
+would let two hosts lock two files of one name.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from serai.errors import DatabaseLocked, StorageUnreadable
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a database."""
+    """The holder of a database."""
 
     pid: int
     since: str
-    """When it was opened, in ISO 8601."""
+    """Time of its opening, in ISO 8601."""
     address: str | None = None
-    """Where the host can be reached, when it has said so."""
+    """Address of the host, once it is known."""
 
     def __str__(self) -> str:
         if not self.pid:
@@ -45,7 +45,7 @@ class FileLock:
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Take the lock and write down who holds it.
+        """Take the lock, and write the holder into its file.
 
         Raises:
             DatabaseLocked: Another host holds it; the message says which.
@@ -70,7 +70,7 @@ class FileLock:
         _write(descriptor, Holder(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds")))
 
     def holder(self) -> Holder | None:
-        """Who else holds it now; `None` when nobody does. To look changes nothing."""
+        """Return the present holder; `None` without one. The lock stays as it is."""
         try:
             descriptor = os.open(self._path, os.O_RDONLY)
         except OSError:
@@ -84,14 +84,14 @@ class FileLock:
         return None
 
     def release(self) -> None:
-        """Give the lock up. Doing it again does nothing."""
+        """Release the lock. Doing it again does nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
-def say_where(database: Path, address: str) -> None:
-    """Write down where the holder of a database can be reached, once it knows: for the holder itself."""
+def write_address(database: Path, address: str) -> None:
+    """Write the holder's address into the lock file: for the holder itself."""
     path = database.with_name(f"{database.name}.lock")
     try:
         descriptor = os.open(path, os.O_RDWR)
@@ -106,7 +106,7 @@ def say_where(database: Path, address: str) -> None:
 
 
 def _read(descriptor: int) -> Holder:
-    """Who is written down; somebody, when it cannot be read."""
+    """Read the holder; an unknown one, when it cannot be read."""
     try:
         return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
     except (OSError, msgspec.DecodeError):
@@ -114,7 +114,7 @@ def _read(descriptor: int) -> Holder:
 
 
 def _write(descriptor: int, holder: Holder) -> None:
-    """Write down who holds it. A full disk does not matter here: the lock holds."""
+    """Write the holder. A full disk does not matter here: the lock holds."""
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(holder), 0)

@@ -14,7 +14,7 @@ from serai.errors import StorageUnreadable
 from serai.store.sqlite.connection import Database, copy_database
 
 APPLICATION_ID = 0x53455241
-"""`SERA`: what the header of a database of ours says."""
+"""`SERA`, in the header of our databases."""
 
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -28,7 +28,7 @@ class Migration(NamedTuple):
 
 
 def read_migrations() -> tuple[Migration, ...]:
-    """All migrations of this Serai, in order."""
+    """Read all migrations of this Serai, in order."""
     folder = files("serai.store.sqlite").joinpath("sql", "migrations")
     found = [
         Migration(int(match[1]), match[2], file.read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ MIGRATIONS = read_migrations()
 
 
 def migrate(connection: Database, migrations: Sequence[Migration], *, path: Path, keep_copy: bool) -> None:
-    """Bring a database up to date, and keep a copy from before each step if that is wanted.
+    """Bring a database up to date. Keep a copy from before each step if that is wanted.
 
     A copy is `<name>.before-<version>` beside the database. It can be brought back with `restore`.
 

@@ -1,8 +1,8 @@
-"""Deleting old rows of the journal, a little at a time, between the batches that hosts write.
+"""The pruning of old rows of the journal, a little at a time, between the batches that hosts write.
 
-A *piece* is one short transaction, which also moves the marks of the channels: up to there their rows are
-gone. So it may end after any piece, also by a crash, and be begun again from the start: what is gone is not
-met again.
+A *piece* is one short transaction, which also moves the marks of the channels: up to the mark their rows are
+gone. So pruning may end after any piece, also by a crash, and start again from the beginning: deleted rows
+are not found again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from serai.store.sqlite.connection import SQL, Database, table_of
 
 _PIECE_BYTES, _PIECE_ROWS = 128 * 1024, 256
-"""So much is looked at and goes at once, but at least one row: no batch waits for long."""
+"""Largest piece, in bytes and in rows, but at least one row: no batch waits for long."""
 
 
 @dataclass(slots=True)
@@ -24,24 +24,24 @@ class Piece:
     """A few of the rows that are old enough."""
 
     until: int | None
-    """Up to which number all rows were looked at; `None` when there are no more."""
+    """Number up to which all rows were looked at; `None` when there are no more."""
     numbers: array[int] = field(default_factory=lambda: array("q"))
-    """The rows that go."""
+    """Numbers of the rows that go."""
     last: dict[int, int] = field(default_factory=dict[int, int])
-    """By channel: the last number that goes. All before it go, or are gone."""
+    """The last number that goes, by channel. All before it go, or are gone."""
     behind: set[str] = field(default_factory=set[str])
-    """Sessions of which old rows stay, because no head reflects them."""
+    """Sessions whose old rows stay, because no head reflects them."""
     seconds: float = 0.0
-    """How long it took to delete it."""
+    """Duration of its deletion, in seconds."""
 
 
 def find(db: Database, first_day: int, whole: Collection[str], after: int) -> Piece:
-    """The next piece of what was written before a day, after a number.
+    """Find the next piece of the rows before a day, after a number.
 
     Args:
-        db: Only read from.
+        db: The database, only read from.
         first_day: The first day whose rows stay.
-        whole: Channels whose old rows are needed by nothing.
+        whole: Channels whose old rows nothing needs.
         after: The number.
     """
     piece = Piece(until=None)

@@ -1,4 +1,4 @@
-"""Reading, on a connection of its own: a reader sees what was committed, and never waits for a commit."""
+"""The reader, on a connection of its own: it sees committed rows, and never waits for a commit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from itertools import count
 from typing import Any
 
 from serai.store.contract import EventRow, StoredRow
-from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
 
 
 class Reader:
-    """The one that reads. All methods block and belong to one thread; all may raise `apsw.Error`.
+    """Reads the database. All methods block and belong to one thread; all may raise `apsw.Error`.
 
     Args:
         connection: A connection that nobody else uses.
@@ -26,12 +25,12 @@ class Reader:
         self._db = connection
         self._tail = tail
 
-    def fetch(self, query: str, values: Sequence[str | int]) -> list[Any]:
-        """The rows of a named query."""
+    def fetch(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """Return the rows of a named query."""
         return list(self._db.execute(SQL[query], values))
 
     def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """The rows of one channel above a number, ascending."""
+        """Return the rows of one channel above a number, ascending."""
         _, numbers = self._find([channel], after)
         if not numbers:
             return []
@@ -39,9 +38,9 @@ class Reader:
         return [StoredRow(seq, channel, action, origin) for seq, _, action, origin in found]
 
     def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
-        """The first events of a session above a number, ascending; not more than a limit.
+        """Return the first events of a session above a number, ascending; not more than a limit.
 
-        They are counted from the head, in either direction: it says how many it reflects.
+        They are counted from the head, in either direction: it has the number of events that it reflects.
         """
         while True:
             head: tuple[int, int] | None = self._db.execute(SQL["counted"], (uri,)).get
@@ -65,7 +64,7 @@ class Reader:
     def replay(
         self, channels: Sequence[str], after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels between two numbers; `None` when they are too many, or not all there."""
+        """Return the rows of some channels between two numbers; `None` when too many or not all there."""
         names, numbers = self._find(channels, after)
         while numbers and numbers[-1] > until:
             numbers.pop()
@@ -83,12 +82,8 @@ class Reader:
             return None
         return rows
 
-    def relay(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows of a named query of the relay."""
-        return relay.read(self._db, query, values)
-
     def _find(self, channels: Sequence[str], after: int) -> tuple[dict[int, str], array[int]]:
-        """The names of channels by their ids, and their numbers above one, ascending.
+        """Return the names of channels by their ids, and their numbers above one, ascending.
 
         The tail is copied first: a locator that is written after that lists its numbers once more, while the
         other way round they could be missed.

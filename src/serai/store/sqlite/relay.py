@@ -1,10 +1,9 @@
-"""The relay's tables: the named statements of `sql/relay.sql`, on any connection that has them."""
+"""Writes to the relay's tables, and the index of words for searching."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,42 +11,33 @@ from typing import Any
 import msgspec
 
 from serai.store.contract import RelayWrite
-from serai.store.sqlite.connection import Database, parse
-
-SQL = {
-    name: statement
-    for file in ("relay.sql", "agent_sessions.sql", "workflow_runs.sql")
-    for name, statement in parse(
-        files("serai.store.sqlite").joinpath("sql", file).read_text(encoding="utf-8")
-    ).items()
-}
-"""The statements of the relay, of agent sessions, and of workflow runs."""
+from serai.store.sqlite.connection import SQL, Database
 
 _OF_AGENTS = ("session_messages", "steps", "agent_session", "run_messages", "run_steps", "workflow_run")
-"""What model sessions and workflow runs have, each before what it refers to."""
+"""Tables of model sessions and workflow runs, each before the one that it refers to."""
 _INDEXED_AT_ONCE = 50
-"""How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
+"""Most messages, and most turns, of one indexing step: a batch may have to wait for it."""
 _INDEXED_BYTES = 64 * 1024
-"""With so many bytes of them a step is over, too."""
+"""Bytes of messages or turns after which a step ends, too."""
 
 
 _IN_BULK = ("add_message", "add_delivery", "put_delivery")
 _AT_ONCE = (32, 16, 8, 4, 2, 1)
-"""How many rows of those one statement writes. Between two statements other threads are waited for."""
+"""Numbers of rows that one statement of those writes. Other threads get a turn between two statements."""
 
 
 def write(db: Database, writes: Iterable[tuple[int, RelayWrite]], first: int) -> None:
-    """Carry out what a batch has for the relay, inside the batch's transaction.
+    """Write a batch's changes for the relay, inside the batch's transaction.
 
     Args:
-        db: Where.
-        writes: What, each with the index of the item of its batch that it belongs to.
+        db: The database.
+        writes: The changes, each with the index of its item in the batch.
         first: The number of the batch's first item.
 
     Raises:
-        apsw.Error: Something does not fit.
+        apsw.Error: A change is not valid.
     """
-    # What most batches have much of goes first, each in one go: of all else nothing has to be before it.
+    # The most frequent statements go first, each in one go: they depend on none of the others.
     bulk: dict[str, list[Any]] = {statement: [] for statement in _IN_BULK}
     others: list[tuple[str, tuple[Any, ...]]] = []
     for item, (statement, values) in writes:
@@ -74,23 +64,14 @@ def _write_rows(db: Database, statement: str, values: list[Any]) -> None:
 
 @cache
 def _of_rows(statement: str, count: int) -> str:
-    """A statement for several rows of values."""
+    """Return a statement for several rows of values."""
     before, _, after = SQL[statement].partition("VALUES ")
     row, closing, rest = after.partition(") AS ")
     return f"{before}VALUES {', '.join([row] * count)}{closing}{rest}"
 
 
-def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a named query.
-
-    Raises:
-        apsw.Error: They cannot be read.
-    """
-    return list(db.execute(SQL[query], values))
-
-
 def erase(db: Database, session: str) -> None:
-    """Erase what is kept of a session: what entered it, that it had a name, and the index of all words."""
+    """Erase a session's deliveries, identity and transcript, and the index of all words."""
     db.execute(SQL["purge_deliveries"], (session,))
     db.execute(SQL["purge_identity"], (session,))
     for table in _OF_AGENTS:
@@ -99,23 +80,23 @@ def erase(db: Database, session: str) -> None:
     db.execute(SQL["set_indexed"], (0, 0))
 
 
-class _Said(msgspec.Struct):
+class _MessageText(msgspec.Struct):
     text: str = ""
 
 
 class _TurnWords(msgspec.Struct, rename="camel"):
-    """What a completed turn says: the question and the text of the answer."""
+    """The words of a completed turn: the question and the text of the answer."""
 
-    user_message: _Said
-    response_parts: list[_Part] = []
+    user_message: _MessageText
+    response_parts: list[_TurnPart] = []
 
 
-class _Part(msgspec.Struct):
+class _TurnPart(msgspec.Struct):
     kind: str = ""
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
-_read_message = msgspec.json.Decoder(_Said).decode
+_read_message = msgspec.json.Decoder(_MessageText).decode
 _read_turn = msgspec.json.Decoder(_TurnWords).decode
 
 
@@ -127,7 +108,7 @@ def index_words(db: Database) -> bool:
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        [(messages, turns)] = read(db, "indexed", ())
+        messages, turns = db.execute(SQL["indexed"]).get
         new_messages, more_messages = _next(db, "messages_to_index", messages)
         new_turns, more_turns = _next(db, "turns_to_index", turns)
         words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
@@ -145,7 +126,7 @@ def index_words(db: Database) -> bool:
 
 
 def _next(db: Database, query: str, after: int) -> tuple[list[tuple[int, bytes]], bool]:
-    """The next rows for one step, and whether there may be more."""
+    """Return the next rows for one step, and whether there may be more."""
     rows: list[tuple[int, bytes]] = []
     size = 0
     for number, data in db.execute(SQL[query], (after, _INDEXED_AT_ONCE)):
@@ -157,7 +138,7 @@ def _next(db: Database, query: str, after: int) -> tuple[list[tuple[int, bytes]]
 
 
 def words_of_turn(turn: bytes) -> str:
-    """What was asked and answered in a turn, to be searched."""
+    """Return the question and the answer of a turn, as text to search."""
     read_turn = _read_turn(turn)
     texts = [
         msgspec.json.decode(part.content, type=str)

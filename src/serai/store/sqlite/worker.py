@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -12,11 +13,11 @@ T = TypeVar("T")
 
 _Job = Callable[[], object]
 _Asked = tuple[_Job, asyncio.Future[Any] | None]
-"""What is to be done, and who waits for its outcome."""
+"""A job, and the future of the caller that waits for its outcome."""
 
 
 class Worker:
-    """One thread with a queue. Start it with `start`; `stop` lets it finish what waits.
+    """One thread with a queue. Start it with `start`; `stop` lets it finish the jobs that wait.
 
     Args:
         name: The thread's name.
@@ -35,7 +36,7 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the thread end after what waits now."""
+        """End the thread after the jobs that wait now."""
         self._jobs.put(None)
 
     def join(self) -> None:
@@ -43,11 +44,11 @@ class Worker:
         self._thread.join()
 
     def post(self, job: _Job) -> None:
-        """Have something done whose outcome nobody waits for. It must not raise. Any thread may call."""
+        """Run a job without waiting for its outcome. It must not raise. Any thread may call."""
         self._jobs.put((job, None))
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        """Have something done, and get its result, or what it raised, on the running event loop.
+        """Run a job, and get its result, or its exception, on the running event loop.
 
         Cancelling the future does not stop the job.
         """
@@ -76,21 +77,10 @@ def _do(job: _Job, future: asyncio.Future[Any] | None) -> None:
     if future is None:
         job()
         return
+    settle: Callable[[Any], None] = future.set_result
     try:
-        settle, outcome = _succeed, job()
-    except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-        settle, outcome = _fail, error
-    try:
-        future.get_loop().call_soon_threadsafe(settle, future, outcome)
-    except RuntimeError:
-        return  # the loop is closed: nobody waits any more
-
-
-def _succeed(future: asyncio.Future[Any], result: Any) -> None:
-    if not future.done():
-        future.set_result(result)
-
-
-def _fail(future: asyncio.Future[Any], error: Any) -> None:
-    if not future.done():
-        future.set_exception(error)
+        outcome = job()
+    except BaseException as error:  # noqa: BLE001 - the caller gets it
+        settle, outcome = future.set_exception, error
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        future.get_loop().call_soon_threadsafe(lambda: future.done() or settle(outcome))

@@ -1,4 +1,4 @@
-"""Writing batches: one transaction each, on one connection, in one thread."""
+"""The writer of batches: one transaction each, on one connection, in one thread."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from serai.store.sqlite.prune import Piece, delete, find
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How a store is set up."""
+    """The configuration of a store."""
 
     block: int = 1 << 20
-    """How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
+    """Numbers that are set aside at a time; after a crash the rest of a block is never given out."""
     locator_interval: int = 4_000
-    """After how many rows the tail is written to locators."""
+    """Rows after which the tail is written to locators."""
     checkpoint_pages: int = 2_000
-    """After how many new pages in the log a checkpoint runs: about 4 MB."""
+    """New pages in the log after which a checkpoint runs: about 4 MB."""
     migrations: Sequence[Migration] = MIGRATIONS
     """The schema's history."""
     vfs: str | None = None
-    """Which file system layer of SQLite to use."""
+    """The file system layer of SQLite; `None` for the default one."""
     now: Callable[[], float] = time.time
     """The clock, in seconds since 1970."""
 
@@ -57,14 +57,14 @@ _VALUES_PER_STATEMENT = _VALUES_PER_ROW * _ROWS_PER_STATEMENT
 
 
 class Writer:
-    """The one that writes. All methods block, and belong to one thread.
+    """Writes the database. All methods block, and belong to one thread.
 
     Args:
         connection: A connection to the database; nobody else writes.
-        tail: Where numbers are noted for readers, after each commit.
+        tail: The tail, which gets the numbers after each commit, for readers.
         path: The database file; `None` when it is in memory.
-        tuning: How the store is set up.
-        committed: Called now and then with how many pages were written in all.
+        tuning: The configuration of the store.
+        committed: Called now and then with the number of pages written in all.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Writer:
         # How many commits were not told of yet.
         self._commits = 0
         self.failure: StorageFailed | None = None
-        """Why nothing is written any more. Another thread may set it."""
+        """The reason why nothing is written any more. Another thread may set it."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Writer:
             return self._append(batch)
 
     def take_numbers(self, batch: Batch) -> int | None:
-        """What `append` does, for a batch that needs nothing but numbers; `None` for any other.
+        """Append a batch that needs nothing but numbers; return `None` for any other.
 
         It does not block: any thread may call it.
 
@@ -231,7 +231,7 @@ class Writer:
     def _transact(
         self, batch: Batch, first: int, *, durable: bool, ceiling: int | None, day: int | None
     ) -> tuple[dict[str, Group], bool]:
-        """Write and commit; returns the numbers of channels by name, and whether they are in locators."""
+        """Write and commit. Returns the numbers of channels by name, and whether they are in locators."""
         committing = False
         try:
             self._sync_with(full=durable)
@@ -266,9 +266,9 @@ class Writer:
         return groups, located
 
     def do_chores(self) -> float | None:
-        """Do what need not keep a batch waiting: say how much was written, and sync what has waited.
+        """Do the work that no batch waits for: report the written pages, and sync what has waited.
 
-        Returns in how many seconds to come again, `None` for not before the next batch. It does not raise.
+        Returns the seconds until the next call, `None` for not before the next batch. It does not raise.
         """
         if self._commits >= _COMMITS_UNTOLD:
             self._commits = 0
@@ -303,7 +303,7 @@ class Writer:
     def _sort(
         self, items: Iterable[Row | None], first: int
     ) -> tuple[dict[str, Group], list[int | bytes | None]]:
-        """The numbers of each channel, by its name, and the values of all rows that are kept."""
+        """Return the numbers of each channel, by its name, and the values of all rows that are kept."""
         groups: dict[str, Group] = {}
         values: list[int | bytes | None] = []
         at = round(self._now() * 1000)
@@ -320,7 +320,7 @@ class Writer:
         return groups, values
 
     def _find_channel(self, name: str) -> int:
-        """The id of a channel; not kept yet, for a transaction that is rolled back takes it away again."""
+        """Return the id of a channel. It is not kept here yet: a rollback would take it away again."""
         self._begin()
         channel: int | None = self._db.execute(SQL["channel_id"], (name,)).get
         return self._db.execute(SQL["add_channel"], (name,)).get if channel is None else channel
@@ -354,7 +354,7 @@ class Writer:
             relay.write(self._db, batch.relay, first)
 
     def _new_day(self) -> int | None:
-        """Today, if nothing was written today yet."""
+        """Return today, if nothing was written today yet."""
         today = day_of(self._now())
         return today if today > self._day else None
 
@@ -365,9 +365,9 @@ class Writer:
     # -- care ----------------------------------------------------------------------------------------------
 
     def prune(self, first_day: int, whole: Collection[str], after: int) -> Piece:
-        """Delete a piece of what was written before a day, after a number. See `find`.
+        """Delete a piece of the rows before a day, after a number. See `find`.
 
-        It is not synced: whatever is synced later comes after it, and if it is lost it is done again.
+        It is not synced: later syncs include it, and if it is lost it is done again.
 
         Raises:
             StorageFailed: It is not known what was written, now or earlier.
@@ -432,7 +432,7 @@ class Writer:
         return fault
 
     def _roll_back(self) -> bool:
-        """Roll back what SQLite has not rolled back by itself; returns whether that worked."""
+        """Roll back what SQLite has not rolled back by itself. Returns whether that worked."""
         try:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -442,5 +442,5 @@ class Writer:
 
 
 def _has_content(batch: Batch) -> bool:
-    """Whether a batch has anything to write but numbers."""
+    """Tell whether a batch has anything to write but numbers."""
     return any(batch.items) or batch.has_more

@@ -22,7 +22,7 @@ from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
 from serai.harness.file_edits import file_edit, made
 from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
-from serai.host.project import project_of
+from serai.host.surroundings.files import project_of
 from serai.machine.draft import pieces
 from serai.machine.files import Access, Root, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
