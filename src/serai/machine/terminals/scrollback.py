@@ -93,27 +93,37 @@ class BoundedTerminal(LiveState[TerminalState]):
     def _keep_bound(self) -> None:
         if self._size <= self._bound:
             return
-        state = self._live.snapshot()
+        state, room = self._live.snapshot(), self._bound // 2
         content = state.content[1:] if self.notice else state.content
-        match content[-1:]:
-            case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as last]:
-                content[-1] = with_text(last, _text(last) + "".join(self._texts))
-            case _:
-                content.append(TerminalUnclassifiedPart(value="".join(self._texts)))
-        self._texts.clear()
-        content, cut = _newest(content, self._bound // 2)
-        self.cut += cut
+        self._texts, cut = _newest_text(self._texts, room)
+        waiting = sum(map(len, self._texts))
+        content, cut_before = _newest_parts(content, room - waiting)
+        self.cut += cut + cut_before
         self.notice = f"[… {self.cut:,} characters cut]\r\n" if self.cut else ""
         if self.notice:
             content.insert(0, TerminalUnclassifiedPart(value=self.notice))
-        self._size = sum(map(_size, content))
+        self._size = waiting + sum(map(_size, content))
         self._live = LiveTerminal(replace(state, content=content))
 
 
-def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
-    """The newest parts that fit, and how many characters were cut.
+def _newest_text(texts: list[str], room: int) -> tuple[list[str], int]:
+    """Return the newest text that fits, and the number of characters that were cut before it."""
+    cut = excess = max(0, sum(map(len, texts)) - room)
+    if not excess:
+        return texts, 0
+    first = 0
+    while excess >= len(texts[first]):
+        excess -= len(texts[first])
+        first += 1
+    end = _from_line(texts[first][excess:])
+    cut += len(texts[first]) - excess - len(end)
+    return [end, *texts[first + 1 :]], cut
 
-    The first keeps its end, from the beginning of a line where there is one near.
+
+def _newest_parts(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
+    """Return the newest parts that fit, and the number of characters that were cut before them.
+
+    The first keeps its end. The last one stays also without a text: text that waits belongs to it.
     """
     for index in range(len(content) - 1, -1, -1):
         part, text = content[index], _text(content[index])
@@ -122,12 +132,16 @@ def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[Termina
             room -= size
             continue
         room = max(0, room - size + len(text))
-        end = text[len(text) - room :]
-        end = end[end.find("\n", 0, _LINE) + 1 :]
+        end = _from_line(text[len(text) - room :])
         cut = sum(len(_text(each)) for each in content[:index]) + len(text) - len(end)
         kept = content[index + 1 :]
         return [with_text(part, end), *kept] if end or not kept else kept, cut
     return content, 0
+
+
+def _from_line(text: str) -> str:
+    """Return a text from the beginning of its first line that is whole, if that is near."""
+    return text[text.find("\n", 0, _LINE) + 1 :]
 
 
 def _text(part: TerminalContentPart) -> str:
