@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
-from serai.machine import umask
 from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import beginning, brief, feed, kill
+from serai.machine.safe_paths import persons_umask
 
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""
@@ -95,7 +95,7 @@ class Git:
                     stdin=PIPE,
                     stderr=PIPE,
                     grace=grace,
-                    umask=umask.persons(),  # it writes files of the person; what is ours it keeps private
+                    umask=persons_umask(),  # it writes files of the person; what is ours it keeps private
                 ) as process,
                 asyncio.timeout(_SECONDS),
             ):

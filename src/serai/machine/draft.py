@@ -31,9 +31,9 @@ from serai.machine.safe_paths import (
     open_safely,
     parent_below,
     remove_tree,
+    share,
     sync_directory,
 )
-from serai.machine.umask import share
 
 PIECE = 256 * 1024
 """Bytes that are read at once."""

@@ -24,8 +24,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
-from serai.machine.umask import share_folder
-
 Identity: TypeAlias = tuple[int, int]
 """Device and inode: what a file is while someone holds it open, whatever it is called."""
 
@@ -190,10 +188,7 @@ class Walk:
     def make(self) -> None:
         """Make the directory that is missing. One that someone else has made meanwhile is as good."""
         self._count()
-        with suppress(FileExistsError):
-            os.mkdir(self._ahead[-1], dir_fd=self.here)
-            share_folder(self.here, self._ahead[-1])
-            self._followed -= 1
+        self._followed -= make_folder(self.here, self._ahead[-1])
 
     def _push(self, path: str) -> None:
         if "\0" in path:
@@ -369,6 +364,52 @@ def _empty(directory: int, name: str, device: int, depth: int) -> None:
         os.close(handle)
     with suppress(FileNotFoundError):
         os.rmdir(name, dir_fd=directory)
+
+
+# -- permissions ---------------------------------------------------------------------------------------------
+#
+# There are two umasks: the host's own, which keeps all private, and the person's. Nothing that the host makes
+# can be read by others, whoever forgets to say so. What it makes for a person says so itself: programs that
+# it starts for them get their umask back (`persons_umask`), and so do files and folders that clients make in
+# theirs (`share`).
+
+_PRIVATE = 0o077
+_persons_umask = -1
+
+
+def keep_private() -> None:
+    """Make all that this process makes from now on private to its owner. For a program, not for a library."""
+    global _persons_umask  # noqa: PLW0603 - it is the process that has one
+    before = os.umask(_PRIVATE)
+    if _persons_umask < 0:
+        _persons_umask = before
+
+
+def persons_umask() -> int:
+    """Return the person's umask, as `subprocess` takes it; -1 when the process still has it."""
+    return _persons_umask
+
+
+def share(handle: int, mode: int) -> None:
+    """Give a new file or folder the permissions that it would have had under the person's umask."""
+    if _persons_umask >= 0:
+        special = stat.S_IMODE(os.fstat(handle).st_mode) & ~0o777  # a folder inherits its group, for instance
+        os.fchmod(handle, special | (mode & ~_persons_umask))
+
+
+def make_folder(directory: int, name: str) -> bool:
+    """Make a folder in an open directory; return `False` when something has that name already."""
+    try:
+        os.mkdir(name, dir_fd=directory)
+    except FileExistsError:
+        return False
+    if _persons_umask >= 0:
+        handle = open_directory(directory, name)
+        try:
+            share(handle, 0o777)
+        finally:
+            os.close(handle)
+    return True
 
 
 # -- views of the kernel -------------------------------------------------------------------------------------

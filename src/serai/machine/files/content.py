@@ -11,6 +11,7 @@ import codecs
 import mimetypes
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Self
 
 import msgspec
@@ -125,20 +126,12 @@ class Content:
         Raises:
             ProtocolError: They have more, or cannot be read.
         """
-        number, found = 0, bytearray()
-        for piece in self._raw(PIECE):
-            if last is not None and number >= last:
-                break
-            passed = number + piece.count(b"\n")
-            if passed >= first:
-                parts = piece.split(b"\n")
-                start, stop = max(first - number, 0), len(parts) if last is None else last - number
-                found += b"\n".join(parts[start:stop])
-                if start < stop < len(parts):
-                    found += b"\n"
+        found = bytearray()
+        with told(self._uri), open(self._descriptor, "rb", closefd=False) as file:
+            for line in islice(file, first, last):
+                found += line
                 if len(found) > most:
                     raise _too_large(f"what is wanted of {self._uri}", most)
-            number = passed
         return found.decode(errors="replace")
 
 

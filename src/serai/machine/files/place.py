@@ -17,8 +17,16 @@ from pathlib import Path
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
 from serai.machine.files.roots import Access, Roots
-from serai.machine.safe_paths import Identity, PathRefused, Walk, identity, look, open_directory, open_safely
-from serai.machine.umask import share_folder
+from serai.machine.safe_paths import (
+    Identity,
+    PathRefused,
+    Walk,
+    identity,
+    look,
+    make_folder,
+    open_directory,
+    open_safely,
+)
 from serai.uris import path_of
 
 _USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
@@ -130,9 +138,8 @@ def find_or_make(uri: str, roots: Roots) -> None:
         _judge(place, roots, Access.WRITE)
         _refuse_unusual(place.info, uri)
         if place.info is None:
-            with told(uri), suppress(FileExistsError):
-                os.mkdir(place.name, dir_fd=place.here)
-                share_folder(place.here, place.name)
+            with told(uri):
+                make_folder(place.here, place.name)
             place.look()
         if not place.is_directory:
             raise exists(uri)

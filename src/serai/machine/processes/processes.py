@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO
 
 from serai.errors import ProcessNotStarted
-from serai.machine import umask
 from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
 from serai.machine.processes.leftovers import ChildNotes
+from serai.machine.safe_paths import persons_umask
 
 
 class Processes:
@@ -130,7 +130,7 @@ def _request(
     if any(not name or b"=" in name for name in encoded):
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(cwd.absolute() if cwd is not None else Path.cwd())
-    return words, encoded, folder, os.fsencode(terminal) if terminal else None, umask.persons()
+    return words, encoded, folder, os.fsencode(terminal) if terminal else None, persons_umask()
 
 
 def _find(name: str, environ: Mapping[str, str], cwd: Path | None) -> str:
@@ -188,7 +188,7 @@ async def brief(
         stdout: What it prints.
         stderr: What it complains about.
         grace: Seconds between TERM and KILL, for a command that is not at its end; without them it gets KILL.
-        umask: Its umask; by default the host's own. What writes a person's files has `umask.persons()`.
+        umask: Its umask; by default the host's own. What writes a person's files has `persons_umask()`.
 
     Raises:
         OSError: It could not be started.

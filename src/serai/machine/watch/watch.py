@@ -45,10 +45,10 @@ _TOGETHER = {
 
 
 class Pending:
-    """Changes that wait to be taken, in the order of their first mention, at most one for each resource.
+    """Changes that wait to be taken: at most one for each resource, in the order of their first mention.
 
-    A folder that was moved away takes along what waits below it. When its name is used again it is told
-    twice, as `deleted` and then as `added`: what was in it was never told one by one.
+    A folder that was moved away begins a new chapter: what happens under its name afterwards is told after
+    its `deleted`, and does not make up for it, since what was in the folder is never told one by one.
 
     Args:
         root: The URI that stands for all when too many wait.
@@ -56,47 +56,30 @@ class Pending:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._kinds: dict[str, ResourceChangeType] = {}
-        self._swept: set[str] = set()
-        """Folders that were moved away: `deleted` is told of them first."""
+        self._kinds: dict[tuple[int, str], ResourceChangeType] = {}
+        """Changes by chapter and resource."""
+        self._chapter = 0
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
     def add(self, uri: str, kind: ResourceChangeType, *, whole: bool = False) -> None:
         """Take a change of a resource; with `whole`, of a folder that was moved away with all in it."""
-        if whole and uri != self._root:  # without its root a watch is over
-            for below in [each for each in self._kinds if each.startswith(f"{uri}/")]:
-                self._forget(below)
-        before = self._kinds.get(uri)
-        together = kind if before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
-        if uri in self._swept:
-            together = _DELETED if kind is _DELETED else _ADDED
-        elif whole and together is _DELETED:
-            self._swept.add(uri)
+        key = self._chapter, uri
+        before = self._kinds.pop(key, None) if whole else self._kinds.get(key)
+        together = kind if whole or before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
         if together is None:
-            self._forget(uri)
-            return
-        self._kinds[uri] = together
+            del self._kinds[key]
+        else:
+            self._kinds[key] = together
+        self._chapter += whole
         if len(self._kinds) > PENDING_LIMIT:
-            self._swept.clear()
-            self._kinds = {self._root: _UPDATED}
+            self._kinds = {(self._chapter, self._root): _UPDATED}
 
     def take(self) -> list[ResourceChange]:
         """The oldest changes, as many as go into one action. They wait no longer."""
-        taken: list[ResourceChange] = []
-        for uri in list(islice(self._kinds, BATCH_LIMIT)):
-            kind = self._kinds[uri]
-            kinds = [_DELETED, kind] if uri in self._swept and kind is not _DELETED else [kind]
-            if len(taken) + len(kinds) > BATCH_LIMIT:
-                break
-            taken += (ResourceChange(uri=uri, type=each) for each in kinds)
-            self._forget(uri)
-        return taken
-
-    def _forget(self, uri: str) -> None:
-        self._kinds.pop(uri, None)
-        self._swept.discard(uri)
+        taken = list(islice(self._kinds, BATCH_LIMIT))
+        return [ResourceChange(uri=key[1], type=self._kinds.pop(key)) for key in taken]
 
 
 class Watch:
@@ -303,6 +286,37 @@ class Watches:
         """End all watches."""
         while self._open:
             await self._open.pop().close()
+
+
+class SeenPaths:
+    """Paths as they were when they were looked at, to find out later whether something has changed.
+
+    For a few files in folders that are full of others: a watch on a home would be woken by all of them.
+    All methods read the disk.
+    """
+
+    def __init__(self, *paths: str) -> None:
+        self._marks: dict[str, tuple[int, ...] | None] = {}
+        for path in paths:
+            self.note(path)
+
+    def note(self, path: str) -> None:
+        """Note what is at a path, unless it is noted already. To be called before the path is read."""
+        if path not in self._marks:
+            self._marks[path] = _mark(path)
+
+    def are_unchanged(self) -> bool:
+        """Tell whether all of it is as it was."""
+        return all(_mark(path) == mark for path, mark in self._marks.items())
+
+
+def _mark(path: str) -> tuple[int, ...] | None:
+    """Return what tells a file or folder from another one, or from a later state; `None` without any."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - hundreds of them, once a second
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _is_file(path: str) -> bool:
