@@ -9,8 +9,8 @@ came of a child is below its keeper, whatever it calls itself, and nothing else 
 
 A keeper tells the host how its child ended, takes what ends off the system's list, and goes when nothing is
 left. It ends what is left when the child has ended, when the host asks for it, and when the host is gone,
-which closes the socket between them. If it is killed itself, the system kills the child, and the host, or the
-next one (`leftovers`), ends the rest.
+which closes the socket between them. If it is killed itself, the system kills the child, and the host what is
+in the child's group.
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 

@@ -21,7 +21,6 @@ from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.leftovers import ChildNotes
 from serai.machine.safe_paths import persons_umask
 
 
@@ -29,14 +28,10 @@ class Processes:
     """The children of this host.
 
     A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
-    it. Should that be killed too, the next start does (`leftovers.py`).
-
-    Args:
-        notes: Where it is noted what runs, for the next start; without it, nowhere.
+    it.
     """
 
-    def __init__(self, notes: Path | None = None) -> None:
-        self._notes = ChildNotes(notes) if notes is not None else None
+    def __init__(self) -> None:
         self._children: set[Child] = set()
         self._spawning = asyncio.Lock()
         self._closed = False
@@ -76,19 +71,16 @@ class Processes:
 
         def spawn() -> Kept:
             try:
-                kept = start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
+                return start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
             except (OSError, ValueError) as error:
                 raise _refusal(argv[0], what, cwd, error) from error
-            if self._notes is not None:
-                self._notes.add(kept.pid)
-            return kept
 
         async def begin() -> Child:
             async with self._spawning:
                 if self._closed:
                     raise ProcessNotStarted(f"{what} was not started, since the host is closing")
                 kept = await asyncio.to_thread(spawn)
-                child = Child(kept, what, on_terminal=terminal is not None, forget=self._forget)
+                child = Child(kept, what, on_terminal=terminal is not None, forget=self._children.discard)
                 self._children.add(child)
             return child
 
@@ -100,11 +92,6 @@ class Processes:
         async with self._spawning:
             pass  # whoever is being started is a child now, and nobody is after that
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
-
-    def _forget(self, child: Child) -> None:
-        self._children.discard(child)
-        if self._notes is not None:
-            self._notes.remove(child.pid)
 
 
 async def _end_child(child: Child) -> None:
