@@ -184,18 +184,10 @@ def _ended(lines: list[str]) -> list[str]:
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
     """How many lines were added and removed, for content that git does not know.
 
-    Lines that are the same at both ends do not count. Between them the count is exact, as far as that takes
-    no longer than a moment; beyond, lines that only moved are not counted.
+    The count is exact, as far as that takes no longer than a moment; in longer texts, lines that only moved
+    are not counted.
     """
     old, new = _lines(before), _lines(after)
-    shorter = min(len(old), len(new))
-    start = 0
-    while start < shorter and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    old, new = old[start : len(old) - end], new[start : len(new) - end]
     if len(old) * len(new) <= _EXACT:
         same = sum(
             block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()

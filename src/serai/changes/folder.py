@@ -94,9 +94,9 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     recorder = FolderRecorder(git, private, real, repository=repository, settings=settings, home=trash.home)
     changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
     changes.problem = problem
-    has_same_objects = await recorder.open()
+    await recorder.open()
     base = recorder.bases.get("session")
-    if base and not has_same_objects and not await recorder.has(base):
+    if base and not await recorder.has(base):  # some of it went with a repository that was removed
         await recorder.keep({"session": None})
     return changes
 

@@ -20,12 +20,13 @@ import stat
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
 
 from serai.ahp.types import MessageResourceAttachment
 from serai.completions.completion import ITEM_LIMIT, KIND, Candidate
-from serai.completions.search import FoundPath, PathListing, PathListingBuilder, in_turns, search
+from serai.completions.search import PathListing, PathListingBuilder, in_turns, search
 from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import brief
 
@@ -53,9 +54,9 @@ _LEFT_OUT = frozenset(
 """Names that nobody means who looks for a file of their own."""
 
 _GIT = (*HARDENED, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
-_STAGED = re.compile(rb"(\d{6}) [0-9a-f]{40,64} \d\t")
-"""How an entry begins that git knows; what is new has its path alone."""
-_SUBMODULE = b"160000"
+_STAGED = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
+"""Beginning of an entry that git knows; what is new has its path alone."""
+_SUBMODULE = re.compile(rb"(?:\A|\0)160000 [0-9a-f]{40,64} \d\t([^\0]+)")
 
 
 class FileIndex:
@@ -97,7 +98,7 @@ class FileIndex:
         query = query.removeprefix("./")
         # A letter with a sign is one character, or two as macOS has them.
         spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
-        found: list[FoundPath] = []
+        found: list[str] = []
         for spelling in spellings:
             found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
         return await asyncio.to_thread(_attached, self.folder, found)
@@ -110,9 +111,9 @@ class FileIndex:
 
     async def _make(self) -> None:
         closed = await asyncio.to_thread(_inside, self.folder, self._closed)
-        look = _Look(self.folder, closed)
+        look = _FileScan(self.folder, closed)
         if not await look.ask_git():
-            look = _Look(self.folder, closed)
+            look = _FileScan(self.folder, closed)
             await look.walk()
         mark = look.mark.digest()
         if mark != self._mark:
@@ -136,8 +137,8 @@ def _inside(folder: Path, closed: Path | None) -> str | None:
     return f"{os.path.relpath(below, above)}/" if Path(below).is_relative_to(above) else None
 
 
-class _Look:
-    """One look at what a folder has, by git or by the disk."""
+class _FileScan:
+    """One reading of what a folder has, by git or by the disk."""
 
     def __init__(self, folder: Path, closed: str | None) -> None:
         self._folder = folder
@@ -154,9 +155,7 @@ class _Look:
 
     @property
     def _is_full(self) -> bool:
-        if self.builder.count >= ENTRY_LIMIT:
-            self.builder.whole = False
-        return not self.builder.whole
+        return self.builder.count >= ENTRY_LIMIT
 
     # -- git -----------------------------------------------------------------------------------------------
 
@@ -175,23 +174,18 @@ class _Look:
                     return False
         except OSError:  # it takes too long, or there is no such folder
             return False
-        try:
+        with suppress(OSError):
             async with asyncio.timeout(_LONGEST):
                 await self._read_nested(program)
-        except OSError:
-            self.builder.whole = False
         return True
 
     async def _read_nested(self, program: str) -> None:
         count = 0
-        while self._nested and not self._is_full:
+        while self._nested and not self._is_full and count < _MOST_REPOSITORIES:
             inside = self._nested.pop(0)
             if await asyncio.to_thread(_is_repository, self._folder, inside):
                 count += 1
-                if count > _MOST_REPOSITORIES:
-                    self.builder.whole = False
-                else:
-                    await self._read(program, inside)
+                await self._read(program, inside)
 
     async def _read(self, program: str, inside: str) -> bool:
         """Read what one repository has; returns whether git answers."""
@@ -209,11 +203,9 @@ class _Look:
 
     def _take(self, inside: str, told: bytes) -> None:
         """Add what git has told of a repository. A folder in it is one that git does not look into."""
-        if b"\0" + _SUBMODULE in told or told.startswith(_SUBMODULE):
-            links = (_STAGED.match(entry) for entry in told.split(b"\0"))
-            found = [link.string[link.end() :] for link in links if link and link[1] == _SUBMODULE]
-            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in found]
-        names = os.fsdecode(_STAGED_ANYWHERE.sub(b"\\1", told)).split("\0")
+        if b"160000 " in told:
+            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in _SUBMODULE.findall(told)]
+        names = os.fsdecode(_STAGED.sub(b"\\1", told)).split("\0")
         names.pop()  # what stands behind the last NUL
         names = self._open_ones([inside + name for name in names] if inside else names)
         if b"/\0" in told:
@@ -236,14 +228,12 @@ class _Look:
     def _walk(self, stop: threading.Event) -> None:
         todo = [""]
         end = time.monotonic() + _LONGEST
-        while todo and not stop.is_set() and not self._is_full:
+        while todo and not stop.is_set() and not self._is_full and time.monotonic() < end:
             inside = todo.pop()
             paths = self._open_ones(self._listed(inside))
             todo += (path for path in reversed(paths) if path.endswith("/"))
             self.mark.update(os.fsencode("\0".join(paths)))
             self.builder.add(paths)
-            if time.monotonic() > end:
-                self.builder.whole = False
 
     def _listed(self, inside: str) -> list[str]:
         try:
@@ -255,9 +245,6 @@ class _Look:
                 )
         except OSError:  # it is gone already, or may not be read
             return []
-
-
-_STAGED_ANYWHERE = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
 
 
 async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -275,16 +262,16 @@ def _is_repository(folder: Path, inside: str) -> bool:
     return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
 
 
-def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
+def _attached(folder: Path, found: list[str]) -> list[Candidate]:
     """What is really there of what was found: git also knows files that were deleted. Reads the disk."""
     candidates: dict[str, Candidate] = {}  # git names a submodule like a file, and what is in it too
-    for item in found:
-        path = folder / item.path
+    for name in found:
+        path = folder / name
         try:
             is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
         except OSError:
             continue
-        kind = None if is_folder else mimetypes.guess_type(item.path)[0]
+        kind = None if is_folder else mimetypes.guess_type(name)[0]
         picture = kind is not None and kind.startswith("image/")
         attachment = MessageResourceAttachment(
             uri=path.as_uri(),
@@ -293,6 +280,6 @@ def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
             content_type=kind,
             meta={KIND: "folder" if is_folder else "file"},
         )
-        name = f"{item.path}/" if is_folder else item.path
-        candidates.setdefault(name, Candidate(name, attachment))
+        written = name.rstrip("/") + "/" * is_folder
+        candidates.setdefault(written, Candidate(written, attachment))
     return list(candidates.values())

@@ -65,8 +65,6 @@ class PathListing:
 
     slices: list[Slice] = field(default_factory=list[Slice])
     count: int = 0
-    whole: bool = True
-    """Whether all are in it."""
 
 
 class PathListingBuilder:
@@ -80,8 +78,6 @@ class PathListingBuilder:
         self._by_length: defaultdict[int, list[str]] = defaultdict(list)
         self._folders: set[str] = {""}
         self.count = 0
-        self.whole = True
-        """True when all are in it; whoever leaves something out says so here."""
 
     def add(self, paths: Iterable[str]) -> None:
         """Add files, relative to the folder; a path that ends with `/` is a folder."""
@@ -104,7 +100,7 @@ class PathListingBuilder:
 
     def build(self) -> Generator[None, None, PathListing]:
         """The listing. Yields after each bit of work, so that others get their turn."""
-        listing = PathListing([], self.count, self.whole)
+        listing = PathListing([], self.count)
         masks: dict[str, int] = {}
         lines: list[str] = []
         size = 0
@@ -176,16 +172,10 @@ _Rank: TypeAlias = tuple[int, int, bool, int, str]
 _Way: TypeAlias = Callable[[Slice], Iterator["re.Match[str]"]]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPath:
-    """A path that fits."""
+def search(listing: PathListing, query: str, limit: int) -> Generator[None, None, list[str]]:
+    """Find the paths that fit a query, best first; a folder's path ends with `/`.
 
-    path: str
-    is_folder: bool
-
-
-def search(listing: PathListing, query: str, limit: int) -> Generator[None, None, list[FoundPath]]:
-    """Find what fits a query, best first. Yields after each bit of work, so that others get their turn.
+    Yields after each bit of work, so that others get their turn.
 
     Args:
         listing: Where to look.
@@ -213,7 +203,7 @@ def search(listing: PathListing, query: str, limit: int) -> Generator[None, None
         if len(ranks) >= limit:
             break
     best = sorted(ranks, key=ranks.__getitem__)[:limit]
-    return [FoundPath(line.removesuffix(FOLDER_MARK), line.endswith(FOLDER_MARK)) for line in best]
+    return [line.replace(FOLDER_MARK, "/") for line in best]
 
 
 # -- ways to fit ---------------------------------------------------------------------------------------------
