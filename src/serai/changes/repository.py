@@ -14,7 +14,7 @@ from pathlib import Path
 from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.errors import GitFailed
-from serai.machine.watch.watch import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",

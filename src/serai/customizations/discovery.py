@@ -31,7 +31,7 @@ from serai.customizations.plugins import read_plugin
 from serai.customizations.servers import members, read_hooks, read_json, read_servers
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
-from serai.machine.watch.watch import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}

@@ -18,7 +18,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
 from serai.machine.safe_paths import PathRefused, open_below
-from serai.machine.watch.watch import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""

@@ -37,11 +37,11 @@ class Listening:
     def opened(self) -> None:
         self.open_.put(None)
 
-    def told(self, events: Sequence[WatchEvent]) -> None:
+    def changed(self, events: Sequence[WatchEvent]) -> None:
         for event in events:
             self.told_.put(event)
 
-    def over(self, error: ProtocolError | None) -> None:
+    def ended(self, error: ProtocolError | None) -> None:
         self.over_.put(error)
 
     def start(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from serai.ahp.types import ResourceChangeType
@@ -28,34 +28,13 @@ class Sink(Protocol):
     """Gets the changes of a folder, on a thread."""
 
     def opened(self) -> None:
-        """What happens from now on in the folder will be told."""
+        """The folder is watched from now on."""
 
-    def told(self, events: Sequence[WatchEvent]) -> None:
-        """A batch, in the order in which things happened."""
+    def changed(self, events: Sequence[WatchEvent]) -> None:
+        """A batch of changes, in the order in which they happened."""
 
-    def over(self, error: ProtocolError | None) -> None:
-        """Nothing more will be told. The last call."""
-
-
-def watch_folder(
-    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
-) -> Callable[[], None]:
-    """Watch a folder in the way that fits this system.
-
-    Args:
-        root: The folder, without links in its path.
-        recursive: Whether what is in its folders is meant too.
-        prunes: Which folders below, relative to the root, are left out with all that is in them.
-        sink: Who is told.
-
-    Returns:
-        What ends it soon: any thread may call it, also again.
-    """
-    if sys.platform == "linux":
-        from serai.machine.watch.inotify import watch_folder as watch  # noqa: PLC0415 - only Linux has it
-    else:
-        from serai.machine.watch.portable import watch_folder as watch  # noqa: PLC0415 - the others
-    return watch(root, recursive=recursive, prunes=prunes, sink=sink)
+    def ended(self, error: ProtocolError | None) -> None:
+        """Nothing more comes. The last call."""
 
 
 def watch_limit(path: str, setting: str, otherwise: str) -> ProtocolError:
@@ -76,3 +55,34 @@ def _failure(code: str, message: str, remedy: str) -> ProtocolError:
     error = ProtocolError(message, data={"code": code, "remedy": remedy})
     error.remedy = remedy
     return error
+
+
+class SeenPaths:
+    """Paths as they were when they were looked at, to find out later whether something has changed.
+
+    For a few files in folders that are full of others: a watch on a home would be woken by all of them.
+    All methods read the disk.
+    """
+
+    def __init__(self, *paths: str) -> None:
+        self._marks: dict[str, tuple[int, ...] | None] = {}
+        for path in paths:
+            self.note(path)
+
+    def note(self, path: str) -> None:
+        """Note what is at a path, unless it is noted already. To be called before the path is read."""
+        if path not in self._marks:
+            self._marks[path] = _mark(path)
+
+    def are_unchanged(self) -> bool:
+        """Tell whether all of it is as it was."""
+        return all(_mark(path) == mark for path, mark in self._marks.items())
+
+
+def _mark(path: str) -> tuple[int, ...] | None:
+    """Return what tells a file or folder from another one, or from a later state; `None` without any."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - hundreds of them, once a second
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns

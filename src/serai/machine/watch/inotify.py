@@ -144,12 +144,22 @@ class Inotify:
 def watch_folder(
     root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
-    """See `events.watch_folder`."""
+    """Watch a folder.
+
+    Args:
+        root: The folder, without links in its path.
+        recursive: Whether what is in its folders is meant too.
+        prunes: Tells which folders below, relative to the root, are left out with all that is in them.
+        sink: Receives the changes.
+
+    Returns:
+        A function that ends the watch soon. Any thread may call it, also again.
+    """
     tree = _WatchedTree(root, recursive, prunes, sink)
     try:
         hub = _hub()
     except ProtocolError as error:
-        sink.over(error)
+        sink.ended(error)
         return lambda: None
     hub.ask(tree, comes=True)
     return lambda: hub.ask(tree, comes=False)
@@ -223,7 +233,7 @@ class _Hub:
         del self._trees[tree]
         for watch in list(tree.paths):
             self._leave(tree, watch)
-        tree.sink.over(error)
+        tree.sink.ended(error)
 
     @contextlib.contextmanager
     def _failing(self, tree: _WatchedTree) -> Generator[None]:
@@ -383,7 +393,7 @@ class _Hub:
             events, tree.events = tree.events, []
             if events:
                 with self._failing(tree):
-                    tree.sink.told(events)
+                    tree.sink.changed(events)
 
 
 @cache

@@ -27,7 +27,7 @@ _POLL = 100
 def watch_folder(
     root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
-    """See `events.watch_folder`."""
+    """Watch a folder, as `inotify.watch_folder` does."""
     stop = threading.Event()
 
     def run() -> None:
@@ -40,7 +40,7 @@ def watch_folder(
             error = not_found(root)
         except Exception as failed:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             error = watch_failed(root, repr(failed))
-        sink.over(error)
+        sink.ended(error)
 
     threading.Thread(target=run, name=f"watch {root}", daemon=True).start()
     return stop.set
@@ -74,7 +74,7 @@ def _watch(
                 raise not_found(root)
             sink.opened()
         if events := in_order(found, lambda path: _listed(path, leaves_out)):
-            sink.told(events)
+            sink.changed(events)
 
 
 def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:

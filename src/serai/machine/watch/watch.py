@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
@@ -24,9 +25,14 @@ from urllib.parse import quote_from_bytes
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.watch.events import WatchEvent, watch_failed, watch_folder
+from serai.machine.watch.events import WatchEvent, watch_failed
 from serai.machine.watch.globs import PathFilter
 from serai.uris import uri_of
+
+if sys.platform == "linux":
+    from serai.machine.watch.inotify import watch_folder
+else:
+    from serai.machine.watch.portable import watch_folder
 
 BATCH_LIMIT = 1_000
 """Most changes in one action."""
@@ -159,18 +165,30 @@ class Watch:
         """The folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(None))
 
-    def told(self, events: Sequence[WatchEvent]) -> None:
-        """See `Sink`."""
+    def changed(self, events: Sequence[WatchEvent]) -> None:
+        """Pick what is meant from a batch."""
         if self._gone:
             return
-        self._gone = any(event.kind is _DELETED and event.path == self._folder for event in events)
-        if (heard := self._hear(events)) is not None:
-            self._call(heard)
-        if self._gone:
-            self._stop()
+        chosen: list[tuple[str, ResourceChangeType, bool]] = []
+        for kind, path, whole in events:
+            if path.startswith(self._below):
+                relative = path[len(self._below) :]
+                if self._concerns(relative, whole) and not self._hides(path):
+                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
+            elif path == self._root and self._is_file:
+                chosen.append((self.uri, self._kind_for_file(kind), False))
+            elif path == self._folder and kind is not _ADDED:
+                self._gone = kind is _DELETED
+                if self._there or not self._gone:
+                    chosen.append((self.uri, kind, whole))
+                if self._gone:
+                    self._stop()
+                    break
+        if chosen or self._gone:
+            self._call(partial(self._take, chosen, self._gone))
 
-    def over(self, error: ProtocolError | None) -> None:
-        """See `Sink`."""
+    def ended(self, error: ProtocolError | None) -> None:
+        """Note that nothing more comes."""
         self._call(lambda: self._finish(error))
 
     def _call(self, call: Callable[[], None]) -> None:
@@ -178,27 +196,6 @@ class Watch:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:  # the loop is closed, so nobody waits any more
             self._stop()
-
-    def _hear(self, events: Sequence[WatchEvent]) -> Callable[[], None] | None:
-        """Pick what is meant."""
-        chosen: list[tuple[str, ResourceChangeType, bool]] = []
-        gone = False
-        for kind, path, whole in events:
-            if path.startswith(self._below):
-                relative = path[len(self._below) :]
-                if self._concerns(relative, whole) and not self._hides(path):
-                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
-            elif path == self._root and self._is_file:
-                chosen.append((self.uri, self._of_file(kind), False))
-            elif path == self._root or self._root.startswith(f"{path.rstrip('/')}/"):
-                if kind is _DELETED:
-                    gone = True
-                    if self._there:
-                        chosen.append((self.uri, kind, whole))
-                    break
-                if kind is _UPDATED:
-                    chosen.append((self.uri, kind, whole))
-        return partial(self._take, chosen, gone) if chosen or gone else None
 
     def _concerns(self, relative: str, whole: bool) -> bool:
         """Whether a change is meant: also that of a folder which may have had in it what is meant."""
@@ -221,7 +218,7 @@ class Watch:
             self._error = error
         self._news.set()
 
-    def _of_file(self, kind: ResourceChangeType) -> ResourceChangeType:
+    def _kind_for_file(self, kind: ResourceChangeType) -> ResourceChangeType:
         """A file that is replaced by another one of its name was `updated`."""
         before, self._there = self._there, kind is not _DELETED
         return _UPDATED if kind is _ADDED and before else kind
@@ -286,37 +283,6 @@ class Watches:
         """End all watches."""
         while self._open:
             await self._open.pop().close()
-
-
-class SeenPaths:
-    """Paths as they were when they were looked at, to find out later whether something has changed.
-
-    For a few files in folders that are full of others: a watch on a home would be woken by all of them.
-    All methods read the disk.
-    """
-
-    def __init__(self, *paths: str) -> None:
-        self._marks: dict[str, tuple[int, ...] | None] = {}
-        for path in paths:
-            self.note(path)
-
-    def note(self, path: str) -> None:
-        """Note what is at a path, unless it is noted already. To be called before the path is read."""
-        if path not in self._marks:
-            self._marks[path] = _mark(path)
-
-    def are_unchanged(self) -> bool:
-        """Tell whether all of it is as it was."""
-        return all(_mark(path) == mark for path, mark in self._marks.items())
-
-
-def _mark(path: str) -> tuple[int, ...] | None:
-    """Return what tells a file or folder from another one, or from a later state; `None` without any."""
-    try:
-        info = os.stat(path)  # noqa: PTH116 - hundreds of them, once a second
-    except (OSError, ValueError):
-        return None
-    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _is_file(path: str) -> bool:
