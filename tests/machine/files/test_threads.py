@@ -47,7 +47,7 @@ async def test_closing_drops_what_waits_and_stops_what_can_be_stopped() -> None:
 async def test_changes_to_one_place_wait_for_each_other_and_those_to_others_do_not(desk: Desk) -> None:
     for number in range(30):
         (desk.work / f"{number}").touch()
-    with files.find(uri(desk.work / "0"), desk.roots, files.Access.WRITE) as place, alone_at(place):
+    with files.find(uri(desk.work / "0"), desk.roots, write=True) as place, alone_at(place):
         deleting = asyncio.create_task(asyncio.to_thread(desk.delete, desk.work / "0"))
         async with asyncio.timeout(WITHIN):
             for number in range(1, 30):

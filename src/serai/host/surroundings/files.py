@@ -33,9 +33,8 @@ from serai.host.session.questions import Answers
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
-    Access,
+    FileRoot,
     FileThreads,
-    Root,
     Roots,
     find,
     wanted,
@@ -75,10 +74,10 @@ class Files:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._grants: dict[tuple[str, Root], float] = {}
+        self._grants: dict[tuple[str, FileRoot], float] = {}
         """Until when a client may have what a person has allowed, in seconds of the host's clock."""
         self._of_session: dict[str, _Folders] = {}
-        self._roots: dict[str, Root | None] = {}
+        self._roots: dict[str, FileRoot | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
         self._askers: dict[str, str] = {}
         """Which client asks for files with a question, by the question's id."""
@@ -138,11 +137,11 @@ class Files:
         more = await self._resolved(folders_of(session.live.head))
         return self._open(folders, more)
 
-    def _open(self, folders: list[Root], more: list[Root]) -> Roots:
+    def _open(self, folders: list[FileRoot], more: list[FileRoot]) -> Roots:
         """These may be had, but for what is the host's own: its key, its token, whom it trusts."""
         return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
 
-    async def _resolved(self, directories: Collection[str]) -> list[Root]:
+    async def _resolved(self, directories: Collection[str]) -> list[FileRoot]:
         unknown = [directory for directory in directories if directory not in self._roots]
         if unknown:
             self._roots |= await asyncio.to_thread(lambda: {name: _root(name) for name in unknown})
@@ -163,17 +162,15 @@ class Files:
                 help: it is the host's own, a device, of `/proc` or the like.
         """
         try:
-            root, access = await asyncio.to_thread(_asked, params, self._host.home)
+            root = await asyncio.to_thread(_asked, params, self._host.home)
         except ValueError:
             raise denied(params.uri, "it is no file of this machine") from None
-        if (await self.for_client(client_id)).allow(root.path, access):
+        if (await self.for_client(client_id)).allow(root.path, write=root.writable):
             return
         session = self._where_to_ask(asker)
         if session is None:
             raise _denied(params, "nobody follows a session and could be asked")
-        how = " and ".join(
-            word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
-        )
+        how = "read and write" if root.writable else "read"
         question = self._question(f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
         self._askers[question.id] = client_id
         try:
@@ -275,15 +272,15 @@ def folders_in(settings: FreeForm) -> list[str]:
 _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
 
 
-def _root(directory: str) -> Root | None:
+def _root(directory: str) -> FileRoot | None:
     """A folder that is for reading; `None` for what is no folder of this machine."""
     try:
-        return Root.of(directory)
+        return FileRoot.of(directory)
     except (ProtocolError, ValueError, OSError):
         return None
 
 
-def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
+def _asked(params: ResourceRequestParams, home: Path) -> FileRoot:
     """What is asked for, if a person could allow it. Reads the disk.
 
     Raises:
@@ -291,18 +288,17 @@ def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
         ValueError: It is no path.
     """
     root = wanted(params)
-    access = (Access.READ if root.readable else Access(0)) | (Access.WRITE if root.writable else Access(0))
     try:
-        with find(params.uri, Roots.of(root).closing(home), access):
+        with find(params.uri, Roots.of(root).closing(home), write=root.writable):
             pass
     except ProtocolError as error:
         if error.number != AhpErrorCode.NOT_FOUND:  # what is not there yet may be written later
             raise
-    return root, access
+    return root
 
 
-def _writable(root: Root) -> Root:
-    return Root(root.path, writable=True)
+def _writable(root: FileRoot) -> FileRoot:
+    return FileRoot(root.path, writable=True)
 
 
 def _hours(answers: Answers) -> float | None:

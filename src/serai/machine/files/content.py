@@ -21,7 +21,7 @@ from serai.errors import InvalidParams
 from serai.machine.draft import PIECE, pieces
 from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.roots import Roots
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 _encode = msgspec.json.Encoder().encode
@@ -142,7 +142,7 @@ def open_content(params: ResourceReadParams, roots: Roots) -> Content:
         ProtocolError: `NOT_FOUND`, or `PERMISSION_DENIED` (outside, several names, no regular file, ...).
         InvalidParams: It is a directory.
     """
-    with find(params.uri, roots, Access.READ) as place:
+    with find(params.uri, roots) as place:
         descriptor, info = place.open()
         content = Content(params.uri, descriptor, info, place.name)
     try:

@@ -18,7 +18,7 @@ from serai.errors import ProtocolError
 from serai.machine.files.content import content_type
 from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import not_found, told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.roots import Roots
 from serai.uris import uri_of
 
 _KINDS = {
@@ -41,7 +41,7 @@ def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResu
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
         InvalidParams: It is no directory.
     """
-    with find(params.uri, roots, Access.READ) as place:
+    with find(params.uri, roots) as place:
         handle = place.open_directory()
         try:
             with told(params.uri), os.scandir(handle) as entries:
@@ -70,7 +70,7 @@ def _type(entry: os.DirEntry[str], directory: str, roots: Roots) -> str:
 
 def _leads_to_directory(path: str, roots: Roots) -> bool:
     try:
-        with find(uri_of(path), roots, Access.READ) as place:
+        with find(uri_of(path), roots) as place:
             return place.is_directory
     except ProtocolError:
         return False
@@ -86,7 +86,7 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
         ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
     """
     follow = params.follow_symlinks is not False
-    with find(params.uri, roots, Access.READ, follow=follow) as place, told(params.uri):
+    with find(params.uri, roots, follow=follow) as place, told(params.uri):
         info = place.info
         if info is None:
             raise not_found(params.uri)

@@ -18,7 +18,7 @@ from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusively
 from serai.machine.files.place import Place, find, find_or_make, open_regular
 from serai.machine.files.refusals import denied, exists, not_found, told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.roots import Roots
 from serai.machine.files.threads import alone_at, go_on, notes_folder
 from serai.machine.safe_paths import (
     identity,
@@ -46,8 +46,8 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
     """
     exclusive = bool(params.fail_if_exists)
     with (
-        find(params.source, roots, Access.READ, whole=True) as source,
-        find(params.destination, roots, Access.WRITE, follow=not exclusive) as destination,
+        find(params.source, roots, whole=True) as source,
+        find(params.destination, roots, write=True, follow=not exclusive) as destination,
     ):
         with told(source.uri):
             info = source.look()
@@ -119,11 +119,9 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
-    # What is moved can be read afterwards where it is then, so it must be readable where it is now.
-    both = Access.READ | Access.WRITE
     with (
-        find(params.source, roots, both, follow=False, itself=False, whole=True) as source,
-        find(params.destination, roots, Access.WRITE, follow=False, itself=False) as destination,
+        find(params.source, roots, write=True, follow=False, itself=False, whole=True) as source,
+        find(params.destination, roots, write=True, follow=False, itself=False) as destination,
     ):
         if source.info is None:
             raise not_found(params.source)
@@ -166,7 +164,7 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
         InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
     """
     with (
-        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True) as place,
+        find(params.uri, roots, write=True, follow=False, itself=False, whole=True) as place,
         told(params.uri),
         alone_at(place),
     ):

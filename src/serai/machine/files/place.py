@@ -16,7 +16,7 @@ from pathlib import Path
 
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.roots import Roots
 from serai.machine.safe_paths import (
     Identity,
     PathRefused,
@@ -85,8 +85,8 @@ class Place(Walk):
 def find(
     uri: str,
     roots: Roots,
-    access: Access,
     *,
+    write: bool = False,
     follow: bool = True,
     itself: bool = True,
     whole: bool = False,
@@ -96,7 +96,7 @@ def find(
     Args:
         uri: A `file:` URI.
         roots: What may be had.
-        access: How it is to be had.
+        write: Whether it is to be written; otherwise it is read.
         follow: Whether a link at the very end is followed. Other links always are.
         itself: Whether a directory may be had that is a root and in no other; otherwise it must be below one.
         whole: Whether a directory is meant with all that is in it; then nothing closed may be there.
@@ -110,8 +110,8 @@ def find(
         try:
             place.go(follow=follow)
         except OSError as error:
-            raise _failed(place, error, roots, access) from error
-        _judge(place, roots, access, itself=itself, whole=whole)
+            raise _failed(place, error, roots, write=write) from error
+        _judge(place, roots, write=write, itself=itself, whole=whole)
         _refuse_unusual(place.info, uri)
         yield place
 
@@ -128,14 +128,14 @@ def find_or_make(uri: str, roots: Roots) -> None:
                 place.go(follow=True)
                 break
             except OSError as error:
-                is_inside = roots.allow(place.path, Access.WRITE)
+                is_inside = roots.allow(place.path, write=True)
                 if is_inside and isinstance(error, NotADirectoryError):
                     raise exists(uri) from None
                 if not is_inside or not isinstance(error, FileNotFoundError):
-                    raise _failed(place, error, roots, Access.WRITE) from error
+                    raise _failed(place, error, roots, write=True) from error
                 with told(uri):
                     place.make()
-        _judge(place, roots, Access.WRITE)
+        _judge(place, roots, write=True)
         _refuse_unusual(place.info, uri)
         if place.info is None:
             with told(uri):
@@ -183,25 +183,25 @@ def etag(info: os.stat_result) -> str:
 # -- walking and judging -------------------------------------------------------------------------------------
 
 
-def _failed(place: Place, error: OSError, roots: Roots, access: Access) -> ProtocolError:
+def _failed(place: Place, error: OSError, roots: Roots, *, write: bool) -> ProtocolError:
     """What is told of a way that could not be walked: outside, nothing but that."""
-    if isinstance(error, PathRefused) or roots.allow(place.path, access):
+    if isinstance(error, PathRefused) or roots.allow(place.path, write=write):
         return translated(error, place.uri)
-    return outside(place.uri, access)
+    return outside(place.uri, write=write)
 
 
-def _judge(place: Place, roots: Roots, access: Access, *, itself: bool = True, whole: bool = False) -> None:
+def _judge(place: Place, roots: Roots, *, write: bool, itself: bool = True, whole: bool = False) -> None:
     uri, path = place.uri, place.path
     try:
         path.encode()
     except UnicodeEncodeError:
         raise denied(uri, "a name on the way is not UTF-8") from None
     itself = itself or not place.is_directory
-    if (place.name == "." and not itself) or not roots.allow(path, access, itself=itself):
-        if not itself and roots.allow(path, access):
+    if (place.name == "." and not itself) or not roots.allow(path, write=write, itself=itself):
+        if not itself and roots.allow(path, write=write):
             why = "only what is in it can be moved or deleted: it is a session's folder, or was granted"
             raise denied(uri, why)
-        raise outside(uri, access)
+        raise outside(uri, write=write)
     if whole and place.info is not None and identity(place.info) in _above(roots.closed):
         raise denied(uri, "it belongs to the host itself")
 

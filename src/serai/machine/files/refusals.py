@@ -11,7 +11,6 @@ from serai.ahp.errors import AhpErrorCode, PermissionDeniedErrorData
 from serai.ahp.types import ROOT
 from serai.ahp.wire import to_json
 from serai.errors import InvalidParams, ProtocolError
-from serai.machine.files.roots import Access
 
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _REFUSED = frozenset(
@@ -41,17 +40,16 @@ def denied(uri: str, why: str) -> ProtocolError:
     return ProtocolError(f"{uri} is refused: {why}", number=AhpErrorCode.PERMISSION_DENIED)
 
 
-def outside(uri: str, access: Access) -> ProtocolError:
+def outside(uri: str, *, write: bool) -> ProtocolError:
     """It lies outside what may be used this way. The data says which grant would help.
 
     Whether it is there at all is not said, nor where links lead.
     """
-    writing = Access.WRITE in access
     request = ResourceRequestParams(
-        channel=ROOT, uri=uri, read=True if Access.READ in access else None, write=True if writing else None
+        channel=ROOT, uri=uri, read=None if write else True, write=True if write else None
     )
     return ProtocolError(
-        f"{uri} is outside what may be {'written' if writing else 'read'} here",
+        f"{uri} is outside what may be {'written' if write else 'read'} here",
         number=AhpErrorCode.PERMISSION_DENIED,
         data=to_json(PermissionDeniedErrorData(request=request)),
     )

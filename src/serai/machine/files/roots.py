@@ -5,21 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Flag, auto
 
 from serai.ahp.commands import ResourceRequestParams
 from serai.uris import path_of
 
 
-class Access(Flag):
-    """What one wants to do with a file."""
-
-    READ = auto()
-    WRITE = auto()
-
-
 @dataclass(frozen=True, slots=True)
-class Root:
+class FileRoot:
     """A directory with all below it, or a single file.
 
     `path` is a real path: absolute, without links. It is taken as it is and opened without following links,
@@ -30,10 +22,9 @@ class Root:
 
     path: str
     writable: bool = False
-    readable: bool = True
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], *, writable: bool = False, readable: bool = True) -> Root:
+    def of(cls, path: str | os.PathLike[str], *, writable: bool = False) -> FileRoot:
         """The root at a path, or at a `file:` URI, with links resolved now. It need not exist.
 
         Raises:
@@ -44,11 +35,7 @@ class Root:
         named = os.fspath(path_of(named)) if named[:5].lower() == "file:" else named
         if not named.startswith("/"):
             raise ValueError(f"a root needs an absolute path, not {named!r}")
-        return cls(os.path.realpath(named), writable, readable)
-
-    def allows(self, access: Access) -> bool:
-        """Whether files below it may be had that way."""
-        return (Access.READ not in access or self.readable) and (Access.WRITE not in access or self.writable)
+        return cls(os.path.realpath(named), writable)
 
     def holds(self, path: str, *, itself: bool = True) -> bool:
         """Whether a real path is in it; `itself` says whether the root counts as well."""
@@ -67,16 +54,16 @@ class Roots:
     the disk before it takes that for an answer.
     """
 
-    all: tuple[Root, ...] = ()
+    all: tuple[FileRoot, ...] = ()
     closed: tuple[str, ...] = ()
     """Directories that may not be had, nor anything in them."""
 
     @classmethod
-    def of(cls, *roots: Root) -> Roots:
+    def of(cls, *roots: FileRoot) -> Roots:
         """These roots, each once, in an order that does not depend on how they came."""
-        return cls(tuple(sorted(set(roots), key=lambda root: (root.path, root.writable, root.readable))))
+        return cls(tuple(sorted(set(roots), key=lambda root: (root.path, root.writable))))
 
-    def __or__(self, others: Iterable[Root]) -> Roots:
+    def __or__(self, others: Iterable[FileRoot]) -> Roots:
         """These and others."""
         return replace(Roots.of(*self.all, *others), closed=self.closed)
 
@@ -84,19 +71,16 @@ class Roots:
         """These, but for some directories and all that is in them."""
         return replace(self, closed=(*self.closed, *(os.fspath(path) for path in paths)))
 
-    def allow(self, path: str | os.PathLike[str], access: Access, *, itself: bool = True) -> bool:
-        """Whether a real path may be had that way, by name; `itself` says whether a root's own path may."""
+    def allow(self, path: str | os.PathLike[str], *, write: bool = False, itself: bool = True) -> bool:
+        """Tell whether a real path may be read or written, by name; `itself` includes a root's own path."""
         named = os.fspath(path)
-        return all(
-            any(root.allows(one) and root.holds(named, itself=itself) for root in self.all) for one in access
-        )
+        return any(root.holds(named, itself=itself) and (root.writable or not write) for root in self.all)
 
 
-def wanted(params: ResourceRequestParams) -> Root:
-    """What a `resourceRequest` asks for, resolved now. Neither read nor write means read.
+def wanted(params: ResourceRequestParams) -> FileRoot:
+    """Return what a `resourceRequest` asks for, resolved now. Who may write may read as well.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED`: it is no file on this machine.
     """
-    writable = bool(params.write)
-    return Root.of(params.uri, writable=writable, readable=bool(params.read) or not writable)
+    return FileRoot.of(params.uri, writable=bool(params.write))

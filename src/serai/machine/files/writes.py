@@ -11,7 +11,7 @@ from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_range, write_all
 from serai.machine.files.place import Place, etag, find
 from serai.machine.files.refusals import conflict, exists, told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.roots import Roots
 from serai.machine.files.threads import alone_at, notes_folder
 
 
@@ -35,7 +35,7 @@ def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
         raise InvalidParams("a position is not negative", field="params.position")
     create_only = bool(params.create_only)
     with (
-        find(params.uri, roots, Access.WRITE, follow=not create_only) as place,
+        find(params.uri, roots, write=True, follow=not create_only) as place,
         told(params.uri),
         alone_at(place),
     ):
