@@ -162,20 +162,14 @@ class FetchedTree:
 
     def __init__(self, files: Mapping[str, bytes], base: str) -> None:
         self._files = files
-        self._folders: dict[str, dict[str, bool]] = {"": {}}
-        for path in self._files:
-            parent, _, name = path.rpartition("/")
-            self._folders.setdefault(parent, {})[name] = False
-            while parent:
-                above, _, name = parent.rpartition("/")
-                self._folders.setdefault(above, {})[name] = True
-                parent = above
         self._base = base.rstrip("/")
 
     def list(self, path: str) -> Sequence[TreeEntry] | None:
         """What is in a folder; `None` when there is no such folder."""
-        found = self._folders.get(path.strip("/"))
-        return None if found is None else [TreeEntry(*item) for item in sorted(found.items())]
+        start = f"{path.strip('/')}/".lstrip("/")
+        below = (name[len(start) :].partition("/") for name in self._files if name.startswith(start))
+        found = sorted({TreeEntry(name, bool(slash)) for name, slash, _ in below})
+        return found if found or not start else None
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file."""

@@ -75,19 +75,17 @@ def open_below(
 
 
 @contextmanager
-def parent_below(
-    root: str | os.PathLike[str], path: str, *, avoid: Collection[Identity] = ()
-) -> Generator[tuple[int, str]]:
+def parent_below(root: str | os.PathLike[str], path: str) -> Generator[tuple[int, str]]:
     """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
 
-    No link is followed, no directory to `avoid` is entered, and the name itself need not be there. The handle
-    is good for everything relative to it (`dir_fd`), not for listing; see `open_directory`.
+    No link is followed, and the name itself need not be there. The handle is good for everything relative to
+    it (`dir_fd`), not for listing; see `open_directory`.
 
     Raises:
         PathRefused: As `open_below`.
         OSError: A directory on the way is not there, or cannot be entered.
     """
-    with Walk(root, path, links=False, avoid=avoid) as walk:
+    with Walk(root, path, links=False) as walk:
         walk.go(follow=False)
         yield walk.here, walk.name
 

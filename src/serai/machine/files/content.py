@@ -192,8 +192,8 @@ def _too_large(what: str, most: int) -> InvalidParams:
 
 # -- content types -------------------------------------------------------------------------------------------
 #
-# Python's table knows the Internet's types, but takes a TypeScript file for a video. What it and this one do
-# not know is told by its content. The tables of the machine are not read: the answer is the same everywhere.
+# Python's table knows the Internet's types, but takes a TypeScript file for a video. Where neither table tells,
+# the content decides. The tables of the machine are not read: the answer is the same everywhere.
 
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
@@ -208,20 +208,10 @@ _TYPES = {
     "text/markdown": ".md .markdown .mdx .mdc",
     "text/typescript": ".ts .mts .cts .tsx",
     "text/javascript": ".js .mjs .cjs .jsx",
-    "text/x-rust": ".rs",
-    "text/x-go": ".go",
-    "text/x-c": ".c .h",
-    "text/x-c++": ".cc .cpp .cxx .hh .hpp .hxx",
-    "text/x-python": ".py .pyi",
-    "text/x-shellscript": ".sh .bash .zsh .fish",
-    "text/x-diff": ".diff .patch",
-    "application/jsonl": ".jsonl .ndjson",
-    "application/jsonc": ".jsonc .json5",
     "application/toml": ".toml",
     "application/yaml": ".yaml .yml",
     "image/webp": ".webp",
     "image/avif": ".avif",
-    PLAIN: ".txt .log .rst .cfg .conf .ini .env .lock .sql .java .kt .swift .cs .rb .php .lua .pl .scss",
 }
 _BY_ENDING = {ending: kind for kind, endings in _TYPES.items() for ending in endings.split()}
 

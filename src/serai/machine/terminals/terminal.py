@@ -56,9 +56,7 @@ _desk = _Desk()
 class Terminal:
     """One running terminal. `start` makes it."""
 
-    def __init__(self, child: Child, pty: Pty, nonce: str | None, cols: int, rows: int) -> None:
-        self.cols = cols
-        self.rows = rows
+    def __init__(self, child: Child, pty: Pty, nonce: str | None) -> None:
         self._child = child
         self._master = pty.master
         self._keyboard = Keyboard(pty.master)
@@ -136,7 +134,7 @@ class Terminal:
                 pty.close()
                 raise
             os.close(pty.slave)
-            return cls(child, pty, nonce if launch.integrated else None, cols, rows)
+            return cls(child, pty, nonce if launch.integrated else None)
 
         # The ends of the pty must stay open until the process has its own, also if nobody waits any more.
         return await uninterrupted(begin(), undo=Terminal.end)
@@ -186,7 +184,6 @@ class Terminal:
             InvalidParams: It cannot have that size.
         """
         _check_size(cols, rows)
-        self.cols, self.rows = cols, rows
         if not self._over.is_set():
             resize(self._master, cols, rows)
 
@@ -194,10 +191,6 @@ class Terminal:
         """What was shown is gone: a shell that waits at its prompt draws it again."""
         if self._output.at_prompt:
             self.write("\f")
-
-    async def wait(self) -> Exit:
-        """Wait until the program has ended. Its last output may still have to be taken."""
-        return await self._child.wait()
 
     async def end(self, grace: float = 2.0) -> Exit:
         """End the program and all that it started, as when a terminal's window is closed.

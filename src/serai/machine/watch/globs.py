@@ -22,8 +22,6 @@ LENGTH_LIMIT = 1_000
 """Most characters of a pattern."""
 TOTAL_LIMIT = 65_536
 """Most characters of a list, after its braces were taken apart."""
-BRACE_LIMIT = 32
-"""Most braces that a pattern opens."""
 
 _NOTHING = re.compile("(?!)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -62,8 +60,6 @@ def _compile(patterns: Iterable[str], field: str) -> list[_Names] | None:
     for pattern in patterns:
         if len(pattern) > LENGTH_LIMIT:
             raise InvalidParams(f"a pattern has more than {LENGTH_LIMIT:,} characters", field=field)
-        if pattern.count("{") > BRACE_LIMIT:
-            raise InvalidParams(f"a pattern has more than {BRACE_LIMIT} braces", field=field)
         single |= _variants(pattern)
         if len(single) > PATTERN_LIMIT or sum(map(len, single)) > TOTAL_LIMIT:
             raise InvalidParams("these are too many patterns", field=field)
