@@ -105,7 +105,6 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
 
 def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken() -> None:
     into = read("AGENTS.md", "---\nRules follow.\n", RULE, folder="", always=True)
-    assert into.problems == []
-    assert "AGENTS.md, line 1" in into.warnings[0]
+    assert "AGENTS.md, line 1" in into.problems[0]
     [definition] = into.definitions
     assert definition.body() == "---\nRules follow.\n"

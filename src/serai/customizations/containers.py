@@ -125,9 +125,7 @@ class Contents:
 
     definitions: list[Definition] = field(default_factory=list[Definition])
     problems: list[str] = field(default_factory=list[str])
-    """What was not read: sentences that name the file, and the line where there is one."""
-    warnings: list[str] = field(default_factory=list[str])
-    """What was read and is not as it should be."""
+    """Sentences about what was not read or is not as it should be, with the file, and the line if any."""
 
     @property
     def children(self) -> list[ChildCustomization]:
@@ -171,11 +169,12 @@ def fit(contents: Contents, room: int) -> None:
 
 def load_state(contents: Contents) -> CustomizationLoadState:
     """How far a container was read: `error` when nothing of it could be."""
-    if contents.problems and not contents.definitions:
-        return CustomizationErrorState(message=_message([*contents.problems, *contents.warnings]))
-    if contents.problems or contents.warnings:
-        return CustomizationDegradedState(message=_message([*contents.warnings, *contents.problems]))
-    return CustomizationLoadedState()
+    if not contents.problems:
+        return CustomizationLoadedState()
+    message = _message(contents.problems)
+    if contents.definitions:
+        return CustomizationDegradedState(message=message)
+    return CustomizationErrorState(message=message)
 
 
 def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:

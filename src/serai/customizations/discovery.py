@@ -143,7 +143,7 @@ class _Look:
         if off:
             self.locked.add(container)
             if into.definitions:
-                into.warnings.insert(0, _not_trusted(_PLURALS[contents]))
+                into.problems.insert(0, _not_trusted(_PLURALS[contents]))
         fit(into, self.room)
         self._add(
             DirectoryCustomization(
@@ -239,7 +239,7 @@ class _Look:
         if not (into.manifest or into.definitions or into.problems):
             return
         if not self.trusted and into.has_what_runs:
-            into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
+            into.problems.insert(0, _not_trusted("hooks and MCP servers"))
         fit(into, self.room)
         self._add(
             PluginCustomization(

@@ -65,7 +65,7 @@ def read_document(
         message = f"{origin.tree.shown(path)}{line}: {broken}"
         if not always:
             raise FileUnreadable(message) from None
-        into.warnings.append(message)
+        into.problems.append(message)
         fields, body = {}, text
     name = in_one_line(path.rpartition("/")[2]) if whole_name else _name(path, folder, contents, fields)
     shown: dict[str, Any] = {

@@ -179,7 +179,7 @@ def read_client_plugin(
     into = read_plugin(Origin(tree, plugin.id, trusted=False, until=time.thread_time() + MAX_SECONDS))
     into.problems += missing
     if into.has_what_runs:
-        into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
+        into.problems.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
     fit(into, MAX_SHOWN)
     known = published(plugin, client_id, load_state(into))
     named = plugin.name or into.name or in_one_line(plugin.uri)

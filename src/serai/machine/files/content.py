@@ -192,8 +192,8 @@ def _too_large(what: str, most: int) -> InvalidParams:
 
 # -- content types -------------------------------------------------------------------------------------------
 #
-# Python's table knows the Internet's types, but takes a TypeScript file for a video. Where neither table tells,
-# the content decides. The tables of the machine are not read: the answer is the same everywhere.
+# The table of Python knows many types, but takes a TypeScript file for a video. Where no table tells,
+# the content decides. The tables of the machine are not read, so that the answer is the same everywhere.
 
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
