@@ -119,7 +119,7 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
     with pytest.raises(ProcessNotStarted, match="Permission denied"):
         await processes.start(["./file"], what="nothing", cwd=tmp_path)
     with pytest.raises(ProcessNotStarted, match=r"there is no program '\./missing'"):
-        await processes.start(["./missing"], what="nothing", cwd=tmp_path, terminal="/dev/tty")
+        await processes.start(["./missing"], what="nothing", cwd=tmp_path)
     with pytest.raises(ProcessNotStarted, match="null"):
         await processes.start(["true", "a\0b"], what="nothing")
     assert not processes._children

@@ -110,7 +110,7 @@ def _request(
         OSError: There is no such program, or it may not be run.
         ValueError: No program could be given this.
     """
-    words = [os.fsencode(each) for each in (_find(argv[0], environ, cwd), *argv[1:])]
+    words = [os.fsencode(each) for each in (_find(argv[0], environ), *argv[1:])]
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
     if any(b"\0" in each for each in (*words, *encoded, *encoded.values())):
         raise ValueError("embedded null byte")
@@ -120,18 +120,12 @@ def _request(
     return words, encoded, folder, os.fsencode(terminal) if terminal else None, persons_umask()
 
 
-def _find(name: str, environ: Mapping[str, str], cwd: Path | None) -> str:
-    """Where the program is. The system itself might find fault with a directory in `PATH` instead."""
-    if "/" not in name:
-        found = find_program(name, environ)
-        if found is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-        return found
-    path = Path(cwd or "").absolute() / name
-    path.stat()
-    if not os.access(path, os.X_OK) or path.is_dir():
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
-    return str(path)
+def _find(name: str, environ: Mapping[str, str]) -> str:
+    """Return the path of a program. The system itself might find fault with a directory in `PATH` instead."""
+    found = name if "/" in name else find_program(name, environ)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return found
 
 
 def _refusal(name: str, what: str, cwd: Path | None, error: OSError | ValueError) -> ProcessNotStarted:
