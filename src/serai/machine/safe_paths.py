@@ -1,4 +1,4 @@
-"""Opens paths safely below a root: the one place of Serai that goes from handle to handle.
+"""Opens paths safely below a root, from one directory handle to the next.
 
     open_below(root, path)       a descriptor of the file or directory that is there
     parent_below(root, path)     the open directory that a path is in, and the name in it, for whoever writes
@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 Identity: TypeAlias = tuple[int, int]
-"""Device and inode: what a file is while someone holds it open, whatever it is called."""
+"""Device and inode. They identify a file while someone holds it open, whatever its name is."""
 
 MAX_LINKS = 40
-"""Most links on one way, as in the kernel."""
+"""Most links that one path may lead through, as in the kernel."""
 MAX_DEPTH = 256
-"""Most directories on one way. Each is held open meanwhile, and the host has only so many handles."""
+"""Most directories on one path. Each is held open meanwhile, and the host has a limited number of handles."""
 
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
 # To pass through a directory one needs leave to search it, not to read it. Where the system cannot open a
@@ -43,7 +43,7 @@ _MAYBE_LINK = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 
 class PathRefused(OSError):
-    """A path that the opener does not open, although the system might. `strerror` says why, from "it" on."""
+    """A path that this module does not open, although the system might. `strerror` says why, from "it" on."""
 
     def __init__(self, why: str) -> None:
         super().__init__(errno.EPERM, why)
@@ -60,13 +60,13 @@ def open_below(
 
     Args:
         root: A directory.
-        path: Relative to the root, with `/`. What is absolute is meant from the root, too.
-        flags: How to open it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
-        links: Whether links are followed that stay inside the root. Otherwise they are refused.
+        path: A path relative to the root, with `/`. An absolute path counts from the root, too.
+        flags: Flags for opening it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
+        links: Follow links that stay inside the root. Otherwise they are refused.
 
     Raises:
-        PathRefused: It leads out of the root, through a link that may not be followed, or ends at a device, a
-            pipe, a socket or in a view of the kernel.
+        PathRefused: The path leads out of the root, through a link that may not be followed, or ends at a
+            device, a pipe, a socket or in a view of the kernel.
         OSError: It is not there, or cannot be opened.
     """
     with Walk(root, path, links=links) as walk:
@@ -76,7 +76,7 @@ def open_below(
 
 @contextmanager
 def parent_below(root: str | os.PathLike[str], path: str) -> Generator[tuple[int, str]]:
-    """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
+    """Hold the parent directory of a path below a root open; yields its handle and the last name.
 
     No link is followed, and the name itself need not be there. The handle is good for everything relative to
     it (`dir_fd`), not for listing; see `open_directory`.
@@ -98,7 +98,7 @@ class _Step:
 
 
 class Walk:
-    """A way down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
+    """A walk down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
 
     When a step fails, all that was walked before is still held, so that the caller can judge where it failed
     (`path`), make the directory that is missing, and go on. An absolute link must begin with the root's path.
@@ -113,9 +113,9 @@ class Walk:
         avoid: Collection[Identity] = (),
     ) -> None:
         self.name = "."
-        """The last name, once the way is walked; `.` stands for the root itself."""
+        """The last name, once the walk has ended; `.` stands for the root itself."""
         self.info: os.stat_result | None = None
-        """What has that name; `None` when nothing has."""
+        """The status of the file with that name; `None` when there is none."""
         self._root = os.fspath(root)
         self._links = links
         self._avoid = avoid
@@ -143,19 +143,19 @@ class Walk:
 
     @property
     def above(self) -> tuple[Identity, ...]:
-        """The directories that are held, from the root on."""
+        """The identities of the directories that are held, from the root on."""
         return tuple(step.identity for step in self._steps)
 
     @property
     def path(self) -> str:
-        """The real path from the root, with the names that are still ahead; `..` ends what is known."""
+        """The real path from the root, with the names that are still ahead, up to a `..` among them."""
         done = [step.name for step in self._steps[1:]]
         ahead = self._ahead[-1:] if ".." in self._ahead else self._ahead[::-1]
         last = [self.name] if not self._ahead and self.name != "." else []
         return "/".join([*done, *ahead, *last])
 
     def go(self, *, follow: bool) -> None:
-        """Walk to the last name, which need not be there; with `follow`, on where a link of this name leads.
+        """Walk to the last name, which need not be there; with `follow`, also follow a link of this name.
 
         Raises:
             FileNotFoundError: A directory on the way is not there. `make` can make it; then go on.
@@ -184,7 +184,7 @@ class Walk:
         return None
 
     def make(self) -> None:
-        """Make the directory that is missing. One that someone else has made meanwhile is as good."""
+        """Make the directory that is missing, unless someone else has made it meanwhile."""
         self._count()
         self._followed -= make_folder(self.here, self._ahead[-1])
 
@@ -268,12 +268,12 @@ class Walk:
 
 
 def identity(info: os.stat_result) -> Identity:
-    """What a file or directory is, whatever it is called."""
+    """Return what identifies a file or directory, whatever its name is."""
     return info.st_dev, info.st_ino
 
 
 def look(directory: int, name: str) -> os.stat_result | None:
-    """What has a name in a directory, a link not followed; `None` when nothing has it."""
+    """Return the status of a name in a directory, a link not followed; `None` when there is no such name."""
     try:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -316,7 +316,7 @@ def _is_directory(directory: int, name: str) -> bool:
 
 
 def open_directory(directory: int, name: str = ".") -> int:
-    """A handle of a directory that can be listed. A link is not followed.
+    """Open a directory to list it. A link is not followed.
 
     Raises:
         OSError: There is none, or it may not be read.
@@ -325,7 +325,7 @@ def open_directory(directory: int, name: str = ".") -> int:
 
 
 def sync_directory(directory: int) -> None:
-    """Make the names in a directory durable, where one may."""
+    """Make the names in a directory durable, where the system allows it."""
     with suppress(OSError):
         handle = open_directory(directory)
         try:
@@ -337,9 +337,11 @@ def sync_directory(directory: int) -> None:
 def remove_tree(directory: int, name: str) -> None:
     """Remove a directory and all that is in it. Links are not followed.
 
+    After an error some of the content is gone.
+
     Raises:
-        PathRefused: Something is mounted in it, and is left alone. Some of what came before is gone.
-        OSError: Something cannot be removed, or others keep adding to it. The same.
+        PathRefused: Something is mounted in it. It is left alone.
+        OSError: Something cannot be removed, or others keep adding to the directory.
     """
     device = os.stat(name, dir_fd=directory, follow_symlinks=False).st_dev
     _empty(directory, name, device, 1)
@@ -426,7 +428,7 @@ _fstatfs = getattr(ctypes.CDLL(None), "fstatfs", None) if sys.platform == "linux
 
 
 def is_window(handle: int) -> bool:
-    """Whether a file or directory is none on a disk but a view of the kernel: `/proc`, `/sys` and their like.
+    """Tell whether a file or directory is a view of the kernel: `/proc`, `/sys` and their like.
 
     Reading one tells about processes, writing one changes the machine, and its files say that they are
     regular.

@@ -1,4 +1,4 @@
-"""`resourceList` and `resourceResolve`: what is there, and what it is."""
+"""`resourceList` and `resourceResolve`: list directories, and describe files."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _KINDS = {
 
 
 def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResult:
-    """What is in a directory, by name. Everything in it is listed.
+    """List a directory, by name.
 
-    AHP has two types here. A link counts as what it leads to when that is a directory that may be read; all
-    else is a `file`, also what would be refused when it is opened: pipes, links that lead outside.
+    AHP has two types here. A link to a directory that may be read counts as a directory. All else is a
+    `file`, also what would be refused when it is opened: pipes, links that lead outside.
 
     A name that is not UTF-8 cannot be asked for. It is listed with U+FFFD for each byte that is no text, so
     that a person sees that something is there.
@@ -77,10 +77,10 @@ def _leads_to_directory(path: str, roots: Roots) -> bool:
 
 
 def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResult:
-    """What a resource is. Nothing of it is read, so files with several names are told about too.
+    """Describe a resource. Its content is not read, so files with several names are described, too.
 
-    `ctime` is when it was made, which Python tells on macOS alone. Sizes, content types and etags are those
-    of files; a link that was not followed has its own size.
+    `ctime` is the time of creation, which Python tells on macOS alone. Sizes, content types and etags are
+    those of files; a link that was not followed has its own size.
 
     Raises:
         ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
@@ -105,6 +105,6 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
 
 
 def _iso(nanoseconds: int) -> str:
-    """A time as JavaScript writes it."""
+    """Format a time as JavaScript does."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

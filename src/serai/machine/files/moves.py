@@ -1,4 +1,4 @@
-"""`resourceCopy`, `resourceMove`, `resourceDelete` and `resourceMkdir`: files, links and directories."""
+"""`resourceCopy`, `resourceMove`, `resourceDelete` and `resourceMkdir`, for files, links and directories."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
 def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
-    """Copy a file, or a directory with all that is in it. The copy is there as a whole or not at all.
+    """Copy a file, or a directory with all that is in it. The copy appears as a whole or not at all.
 
-    A link that is named is followed, on both sides; links inside a directory are copied as links. A file that
-    is there is replaced and keeps its permissions. A directory is never replaced: that would delete what is
-    in it.
+    A named link is followed, on both sides; links inside a directory are copied as links. An existing file is
+    replaced and keeps its permissions. A directory is never replaced: that would delete what is in it.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when there
-            is anything, else when a directory is there or something is in a directory's way.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when the
+            destination exists; else when it is a directory, or a directory was to take its place.
         InvalidParams: A directory was to be copied into itself.
     """
     exclusive = bool(params.fail_if_exists)
@@ -107,15 +106,15 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
 
 
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
-    """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
+    """Rename a file, a directory or a link. Links are moved and replaced themselves.
 
-    This is one step, so nothing is moved to another file system. A directory that is not empty is never
+    The rename is atomic, so nothing is moved to another file system. A directory that is not empty is never
     replaced.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for what would go to
-            another file system), or `ALREADY_EXISTS`: with `failIfExists` when there is anything, else when
-            what is there cannot be replaced by it.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for another file system),
+            or `ALREADY_EXISTS`: with `failIfExists` when the destination exists; else when it cannot be
+            replaced.
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
@@ -155,13 +154,13 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
 
 
 def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
-    """Delete a file, a link or a directory. Of a link only the link goes, never what it leads to.
+    """Delete a file, a link or a directory. A link is deleted itself, never its target.
 
-    A file with several names may be deleted: the others stay. A directory that is a root stays.
+    Of a file with several names, the other names stay. A directory that is a root stays.
 
     Raises:
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
-        InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
+        InvalidParams: The directory is not empty, and `recursive` was not asked for.
     """
     with (
         find(params.uri, roots, write=True, follow=False, itself=False, whole=True) as place,
@@ -189,7 +188,7 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
 
 
 def make_directory(params: ResourceMkdirParams, roots: Roots) -> EmptyResult:
-    """Make a directory, and those above it that are missing. One that is there already is well.
+    """Make a directory, with those above it that are missing. It may exist already.
 
     Raises:
         ProtocolError: `ALREADY_EXISTS` when it, or something above it, is no directory; `PERMISSION_DENIED`.

@@ -1,9 +1,9 @@
-"""From a URI to a place on the disk, so that nothing can be slipped in between.
+"""Finds the place on the disk that a URI leads to, so that nothing can be slipped in between.
 
-A path is walked from `/` as `serai.machine.safe_paths` does it, so what is held at the end is where the name
-really leads: a *place*, which is an open directory and a name in it. Only then is it judged whether that is
-inside a root. The way may lead outside and come back, as it does with every absolute link. Of what is outside
-nothing is told, not even whether it is there.
+A path is walked from `/` as `serai.machine.safe_paths` does it. At the end, the directory that the name is
+really in is held open: the name in it is a *place*. Only then it is judged whether the place is inside a
+root. The path may lead outside and come back, as it does with every absolute link. About what is outside
+nothing is told, not even whether it exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 
 
 class Place(Walk):
-    """A name in a directory that is held open: where a URI leads, once it was walked."""
+    """A name in a directory that is held open: the end of a walk from a URI."""
 
     def __init__(self, uri: str, roots: Roots) -> None:
         closed: set[Identity] = set()
@@ -42,19 +42,19 @@ class Place(Walk):
                 closed.add(identity(Path(path).stat()))
         super().__init__("/", os.fspath(path_of(uri)), avoid=closed)
         self.uri = uri
-        """As it was asked for."""
+        """The URI as the client wrote it."""
 
     @property
     def path(self) -> str:
-        """Where it really is, with the names that are still ahead."""
+        """The real path, with the names that are still ahead."""
         return f"/{super().path}"
 
     def look(self) -> os.stat_result | None:
-        """What is there now, a link not followed; `None` when there is nothing.
+        """Look at the place again, without following a link; return `None` when there is nothing.
 
         Raises:
             ProtocolError: It is a device, a pipe or a socket.
-            OSError: The system does not say.
+            OSError: The system does not tell.
         """
         self.info = look(self.here, self.name)
         _refuse_unusual(self.info, self.uri)
@@ -62,15 +62,15 @@ class Place(Walk):
 
     @property
     def is_directory(self) -> bool:
-        """Whether a directory was found there."""
+        """True when a directory was found there."""
         return self.info is not None and stat.S_ISDIR(self.info.st_mode)
 
     def open(self, *, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
-        """See `open_regular`."""
+        """Open the regular file that is there; see `open_regular`."""
         return open_regular(self.here, self.name, self.uri, flags=flags)
 
     def open_directory(self) -> int:
-        """Open the directory that is there, to list it. The caller closes it.
+        """Open the directory that is there, for listing. The caller closes it.
 
         Raises:
             ProtocolError: It is not there, is no directory, or may not be read.
@@ -91,19 +91,19 @@ def find(
     itself: bool = True,
     whole: bool = False,
 ) -> Generator[Place]:
-    """Where a URI leads, when that may be had. The last name need not be there, all before it must.
+    """Hold the place open that a URI leads to, if access is allowed. Only the last name need not exist.
 
     Args:
         uri: A `file:` URI.
-        roots: What may be had.
-        write: Whether it is to be written; otherwise it is read.
-        follow: Whether a link at the very end is followed. Other links always are.
-        itself: Whether a directory may be had that is a root and in no other; otherwise it must be below one.
-        whole: Whether a directory is meant with all that is in it; then nothing closed may be there.
+        roots: The directories that may be read or written.
+        write: Ask for write access; otherwise for read access.
+        follow: Follow a link at the very end. Other links are always followed.
+        itself: Allow a directory that is a root and below no other.
+        whole: Ask for a directory with all that is in it; then nothing closed may be there.
 
     Raises:
-        ProtocolError: `PERMISSION_DENIED` when it ends outside, passes through `/proc` or the like, has a
-            name that is not UTF-8 or too long, follows too many links or ends at a device, a pipe or a
+        ProtocolError: `PERMISSION_DENIED` when the path ends outside, passes through `/proc` or the like, has
+            a name that is not UTF-8 or too long, follows too many links or ends at a device, a pipe or a
             socket; `NOT_FOUND` when it is inside and a directory on the way is missing.
     """
     with Place(uri, roots) as place:
@@ -117,7 +117,7 @@ def find(
 
 
 def find_or_make(uri: str, roots: Roots) -> None:
-    """See that there is a directory, to be written. It is made, with those above it, where it is missing.
+    """Make a directory for writing, with those above it that are missing. It may exist already.
 
     Raises:
         ProtocolError: As `find`; `ALREADY_EXISTS` when something on the way is no directory.
@@ -148,7 +148,7 @@ def find_or_make(uri: str, roots: Roots) -> None:
 def open_regular(
     directory: int, name: str, uri: str, *, flags: int = os.O_RDONLY
 ) -> tuple[int, os.stat_result]:
-    """Open a regular file, and say what it is. The caller closes it.
+    """Open a regular file, and return its descriptor and status. The caller closes it.
 
     A file with several names (hard links) is refused: one of them may be outside, and nothing tells which.
 
@@ -172,7 +172,7 @@ def open_regular(
 
 
 def etag(info: os.stat_result) -> str:
-    """A token that changes when a file does: its inode, size, and times of change to the nanosecond.
+    """Return a token that changes with a file: its inode, size, and times of change to the nanosecond.
 
     The change time is the kernel's own and cannot be set back. Two changes within one tick of its clock that
     leave the size as it was cannot be told apart.
@@ -184,7 +184,7 @@ def etag(info: os.stat_result) -> str:
 
 
 def _failed(place: Place, error: OSError, roots: Roots, *, write: bool) -> ProtocolError:
-    """What is told of a way that could not be walked: outside, nothing but that."""
+    """Return the error for a path that could not be walked. It says nothing about what is outside."""
     if isinstance(error, PathRefused) or roots.allow(place.path, write=write):
         return translated(error, place.uri)
     return outside(place.uri, write=write)

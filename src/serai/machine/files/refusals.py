@@ -1,4 +1,4 @@
-"""What a client is told when a file cannot be had: one of AHP's numbers, and a sentence."""
+"""The errors that clients get about files: one of AHP's numbers, and a sentence."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def not_found(uri: str) -> ProtocolError:
-    """There is nothing of that name."""
+    """Return the error for a file that does not exist."""
     return ProtocolError(f"there is no {uri}", number=AhpErrorCode.NOT_FOUND)
 
 
 def exists(uri: str, what: str = "something") -> ProtocolError:
-    """Something is in the way."""
+    """Return the error for a name that is taken."""
     return ProtocolError(f"there is {what} at {uri} already", number=AhpErrorCode.ALREADY_EXISTS)
 
 
 def conflict(uri: str, what: str) -> ProtocolError:
-    """It is not as the client, or the operation itself, had seen it."""
+    """Return the error for a file that has changed since the client, or the operation itself, saw it."""
     return ProtocolError(f"{uri} {what}", number=AhpErrorCode.CONFLICT)
 
 
 def denied(uri: str, why: str) -> ProtocolError:
-    """It may not be had, and no grant would help."""
+    """Return the error for a file that no grant would open."""
     return ProtocolError(f"{uri} is refused: {why}", number=AhpErrorCode.PERMISSION_DENIED)
 
 
 def outside(uri: str, *, write: bool) -> ProtocolError:
-    """It lies outside what may be used this way. The data says which grant would help.
+    """Return the error for a file outside of the roots. Its data names the grant that would help.
 
-    Whether it is there at all is not said, nor where links lead.
+    It says neither whether the file exists, nor where links lead.
     """
     request = ResourceRequestParams(
         channel=ROOT, uri=uri, read=None if write else True, write=True if write else None
@@ -56,13 +56,13 @@ def outside(uri: str, *, write: bool) -> ProtocolError:
 
 
 def wrong_kind(uri: str, what: str) -> InvalidParams:
-    """It is there, and is not what the command is for: a directory, or none."""
+    """Return the error for a directory where a file is needed, or the other way round."""
     return InvalidParams(f"{uri} {what}", field="params.uri")
 
 
 @contextmanager
 def told(uri: str) -> Generator[None]:
-    """Turns what the system says about a file into what a client is told. Other errors pass."""
+    """Turn errors of the system about a file into those that clients get. Other errors pass."""
     try:
         yield
     except OSError as error:
@@ -70,7 +70,7 @@ def told(uri: str) -> Generator[None]:
 
 
 def translated(error: OSError, uri: str) -> ProtocolError:
-    """What a client is told when the system says this about a file."""
+    """Return what a client gets for an error of the system about a file."""
     number, said = error.errno, error.strerror or type(error).__name__
     if number in _MISSING:
         return not_found(uri)

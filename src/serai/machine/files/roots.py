@@ -1,4 +1,4 @@
-"""Below which directories files may be had, and how. Only resolving a root looks at the disk."""
+"""The directories below which files may be read or written. Only resolving a root reads the disk."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class FileRoot:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], *, writable: bool = False) -> FileRoot:
-        """The root at a path, or at a `file:` URI, with links resolved now. It need not exist.
+        """Make a root of a path or a `file:` URI, with links resolved now. It need not exist.
 
         Raises:
-            ProtocolError: It is a URI, and not one of a file on this machine.
+            ProtocolError: The URI is not one of a file on this machine.
             ValueError: The path is relative.
         """
         named = os.fspath(path)
@@ -38,7 +38,7 @@ class FileRoot:
         return cls(os.path.realpath(named), writable)
 
     def holds(self, path: str, *, itself: bool = True) -> bool:
-        """Whether a real path is in it; `itself` says whether the root counts as well."""
+        """Tell whether a real path is in the root; `itself` says whether the root's own path counts."""
         if path == self.path:
             return itself
         return path.startswith(self.path if self.path == "/" else f"{self.path}/")
@@ -46,39 +46,39 @@ class FileRoot:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """All that may be had at once. Roots add up: where two overlap, each allows what it allows.
+    """All roots that one may use together. Where two overlap, each allows what it allows.
 
-    No root forbids. What may not be had although it is in one, such as the host's own files, is `closed`, and
-    is recognised by what it is, not by its name. So the comparison by name that is done here may fail to
-    recognise a path (written in another case, say) and then refuses too much, never too little; `walk` asks
-    the disk before it takes that for an answer.
+    No root forbids. Paths in a root that may not be used, such as the host's own files, are `closed`. They
+    are recognised by their identity, not by their names. So the comparison by name that is done here may fail
+    to recognise a path (written in another case, say) and then refuses too much, never too little; a walk
+    asks the disk before it takes that for an answer.
     """
 
     all: tuple[FileRoot, ...] = ()
     closed: tuple[str, ...] = ()
-    """Directories that may not be had, nor anything in them."""
+    """Directories that may not be used, nor anything in them."""
 
     @classmethod
     def of(cls, *roots: FileRoot) -> Roots:
-        """These roots, each once, in an order that does not depend on how they came."""
+        """Make a set of roots, in an order that does not depend on how they came."""
         return cls(tuple(sorted(set(roots), key=lambda root: (root.path, root.writable))))
 
     def __or__(self, others: Iterable[FileRoot]) -> Roots:
-        """These and others."""
+        """Return these roots and others."""
         return replace(Roots.of(*self.all, *others), closed=self.closed)
 
     def closing(self, *paths: str | os.PathLike[str]) -> Roots:
-        """These, but for some directories and all that is in them."""
+        """Return these roots without some directories and all that is in them."""
         return replace(self, closed=(*self.closed, *(os.fspath(path) for path in paths)))
 
     def allow(self, path: str | os.PathLike[str], *, write: bool = False, itself: bool = True) -> bool:
-        """Tell whether a real path may be read or written, by name; `itself` includes a root's own path."""
+        """Tell whether a real path may be read or written; `itself` says whether a root's own path may."""
         named = os.fspath(path)
         return any(root.holds(named, itself=itself) and (root.writable or not write) for root in self.all)
 
 
 def wanted(params: ResourceRequestParams) -> FileRoot:
-    """Return what a `resourceRequest` asks for, resolved now. Who may write may read as well.
+    """Return the root that a `resourceRequest` asks for, resolved now. Who may write may read as well.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED`: it is no file on this machine.

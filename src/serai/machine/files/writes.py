@@ -1,4 +1,4 @@
-"""`resourceWrite`: a file is replaced as a whole, or added to at its end."""
+"""`resourceWrite`: replaces a file as a whole, or adds to its end."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from serai.machine.files.threads import alone_at, notes_folder
 
 
 def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
-    """Write a file, and make it if it is not there. A link is followed, and what it leads to is written.
+    """Write a file, and make it if it does not exist. A link is followed, and its target is written.
 
-    `position` counts bytes and ends where the file does. `truncate` and `insert` replace the file as a whole:
-    readers see the old or the new. `append` at the very end adds to the file that is there, as POSIX
-    appending does, so that no other program's lines are lost; it is all there or nothing of it.
+    `position` counts bytes, up to the size of the file. `truncate` and `insert` replace the file as a whole:
+    readers see either the old or the new. `append` at the very end adds to the existing file, as POSIX
+    appending does, so that no other program's lines are lost; all of the data is added or nothing.
 
     Raises:
-        ProtocolError: `NOT_FOUND` when its directory is not there, `PERMISSION_DENIED`, `ALREADY_EXISTS` when
-            there is a directory, or anything at all with `createOnly`; `CONFLICT` when it is not the version
+        ProtocolError: `NOT_FOUND` when its directory does not exist, `PERMISSION_DENIED`, `ALREADY_EXISTS`
+            for a directory, or with `createOnly` for anything; `CONFLICT` when the file is not the version
             that `ifMatch` names, or another program changed it during an insertion.
-        InvalidParams: The data is not what `encoding` says, or mode or position are none.
+        InvalidParams: The data does not have the encoding, or mode or position are invalid.
     """
     data = _decoded(params)
     mode = _mode(params)
@@ -105,7 +105,7 @@ def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
 def _rewrite(
     place: Place, data: bytes, params: ResourceWriteParams, mode: ResourceWriteMode, position: int
 ) -> None:
-    """Old content up to a point, the data, and for all but `truncate` the old content from there on."""
+    """Write the old content up to a point, the data, and except for `truncate` the old content after it."""
     # Opened for writing too, so that a file that may not be written is not replaced either.
     descriptor, info = place.open(flags=os.O_RDWR)
     try:
