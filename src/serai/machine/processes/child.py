@@ -28,21 +28,21 @@ _log = logging.getLogger(__name__)
 _KEEPER = "import sys; sys.path.append(sys.argv[1]); import keeper; keeper.main(int(sys.argv[2]))"
 _FOLDER = str(Path(__file__).parent)
 _START_LIMIT = 30.0
-"""How long a start may take, in seconds. It takes some milliseconds."""
+"""Longest time to start a child, in seconds. It takes some milliseconds."""
 _KEEPER_LIMIT = 8.0
-"""How much longer than the grace a keeper may take to end all, in seconds. It needs 5 at most."""
+"""Time beyond the grace that a keeper may take to end all, in seconds. It needs 5 at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a process ended: with a code, or by a signal. With neither, nobody saw it end."""
+    """The end of a process: an exit code, or a signal. With neither, nobody saw it end."""
 
     code: int | None = None
     signal: int | None = None
 
     @property
     def status(self) -> int | None:
-        """One number for both, as shells have it: a signal is 128 and its number."""
+        """One number for code and signal, as shells have it: a signal is 128 and its number."""
         return self.code if self.signal is None else 128 + self.signal
 
     def __str__(self) -> str:
@@ -54,19 +54,19 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A child that was started, and its keeper, which has the host's ends of its pipes."""
+    """A child that was started, and its keeper, which holds the host's ends of the child's pipes."""
 
     pid: int
     keeper: subprocess.Popen[bytes]
     link: socket.socket
-    """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""
+    """Socket to the keeper, which tells of the child's end. If the host closes it first, the keeper ends all."""
 
 
 def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
-    """Start a keeper, and by it a child with these streams. Blocks for some milliseconds.
+    """Start a keeper, and through it a child with these streams. Blocks for some milliseconds.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The child cannot be started.
     """
     ours, theirs = socket.socketpair()
     with ExitStack() as undo, theirs:
@@ -111,17 +111,17 @@ def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
 class Child:
     """A process that the host started. `Processes.start` makes it.
 
-    When it ends, by itself or not, its keeper ends whatever else came of it. Its pipes belong to the caller.
-    On a terminal it gets HUP first when it is to end. `forget` is called when all is gone.
+    When it ends, its keeper ends all other processes that came of it. Its pipes belong to the caller. On a
+    terminal, `end` sends HUP first. `forget` is called when all processes are gone.
     """
 
     def __init__(self, kept: Kept, what: str, *, on_terminal: bool, forget: Callable[[Child], None]) -> None:
         self.what = what
         self.pid = kept.pid
-        """The pid, which is also the id of its session and of its first group."""
+        """The pid, which is also the id of its session and of its first process group."""
         self.keeper = kept.keeper
         self.stdin: IO[bytes] | None = kept.keeper.stdin
-        """Our end of its standard input, unbuffered, when it was asked for; so are the next two.
+        """Host's end of the standard input, unbuffered, if a pipe was asked for; so are the next two.
 
         Whoever gives it to a transport closes that before `end`, which closes this.
         """
@@ -141,11 +141,11 @@ class Child:
 
     @property
     def exit(self) -> Exit | None:
-        """How it ended; `None` while it runs."""
+        """The end of the process; `None` while it runs."""
         return self._exit.result() if self._exit.done() else None
 
     async def wait(self) -> Exit:
-        """Wait until the process itself has ended. Cancelling it stops the waiting and nothing else."""
+        """Wait until the process itself has ended. Cancelling stops only the waiting."""
         return await asyncio.shield(self._exit)
 
     async def gone(self) -> None:
@@ -153,15 +153,15 @@ class Child:
         await asyncio.shield(self._gone)
 
     async def end(self, *, eof: float = 0.0, grace: float = 5.0) -> Exit:
-        """End the process and all that it started, and say how it ended. To do it again does no harm.
+        """End the process and all that it started, and return how it ended. Repeated calls are harmless.
 
-        Its standard input is closed first, if it is a pipe that is still open. Cancelling this stops the
-        waiting: the end comes all the same.
+        Its standard input is closed first, if it is a pipe that is still open. Cancelling stops only the
+        waiting: the process ends all the same.
 
         Args:
-            eof: How long it may take to end because its input is closed, in seconds, before it gets TERM.
-            grace: How long it may take to end after that, before it gets KILL. A program on a terminal gets
-                HUP first, as when the terminal is closed.
+            eof: Seconds that it may take to end because its input is closed, before it gets TERM.
+            grace: Seconds that it may take to end after that, before it gets KILL. A program on a terminal
+                gets HUP first, as when the terminal is closed.
         """
         if self.stdin is not None:
             with suppress(OSError):
@@ -178,7 +178,7 @@ class Child:
         return self.exit or Exit()
 
     def _hear(self) -> None:
-        """The keeper tells how the process has ended, and closes the link when all is over."""
+        """Read how the process has ended from the keeper, which closes the link when all is over."""
         try:
             heard = self._link.recv(4096)
         except BlockingIOError:
@@ -211,7 +211,7 @@ class Child:
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]]) -> T:
-    """What the work returns. Cancelling this lets it come to its end, has it undone, and is raised then."""
+    """Run work to its end and return its result. A cancellation undoes the result, and is raised then."""
     task = asyncio.ensure_future(work)
     try:
         return await to_its_end(task)
@@ -222,9 +222,9 @@ async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Corout
 
 
 async def to_its_end(work: Awaitable[T]) -> T:
-    """What the work returns. Cancelling this changes nothing until the work is done, and is raised then.
+    """Run work to its end and return its result. A cancellation is raised when the work is done.
 
-    It is for work that is over soon in any case, such as ending a process.
+    This is for work that is over soon in any case, such as ending a process.
     """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

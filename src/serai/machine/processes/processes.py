@@ -1,6 +1,6 @@
-"""The one place where the host starts processes: children that are kept, and brief commands.
+"""Starts all processes of the host: children with keepers, and brief commands.
 
-A brief command (`brief`) is run for its answer, and is gone when the caller goes on.
+A brief command (`brief`) is run for its output, and is gone when the caller continues.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from serai.machine.safe_paths import persons_umask
 class Processes:
     """The children of this host.
 
-    A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
-    it.
+    Each child has a keeper (`keeper.py`), which ends all its descendants also when the host is killed.
     """
 
     def __init__(self) -> None:
@@ -48,23 +47,23 @@ class Processes:
         stderr: int = subprocess.DEVNULL,
         terminal: str | None = None,
     ) -> Child:
-        """Start a process in a session of its own. The event loop goes on meanwhile.
+        """Start a process in a session of its own. The event loop is not blocked meanwhile.
 
         When this is cancelled, a child that has started all the same is ended.
 
         Args:
-            argv: The program and its arguments. A name without a slash is looked for in the folders of `PATH`
-                that are the same from everywhere.
-            what: What it is, for people.
-            cwd: Where it runs; by default where the host does.
-            environ: Its whole environment; by default the host's without its secrets.
-            stdin: As `subprocess.Popen` takes it, and so are `stdout` and `stderr`.
-            stdout: What it prints.
-            stderr: What it complains about.
-            terminal: The path of a terminal that shall be the session's own.
+            argv: The program and its arguments. A name without a slash is looked for in the absolute entries
+                of `PATH`.
+            what: A name of the process for people.
+            cwd: The working directory; by default the host's.
+            environ: The whole environment; by default the host's without its secrets.
+            stdin: The standard input, as `subprocess.Popen` takes it; so are `stdout` and `stderr`.
+            stdout: The standard output.
+            stderr: The standard error.
+            terminal: The path of a terminal that becomes the session's own.
 
         Raises:
-            ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
+            ProcessNotStarted: The program or the directory does not exist, or the system or the disk has no
                 room.
         """
         environ = inheritable(os.environ) if environ is None else environ
@@ -87,7 +86,7 @@ class Processes:
         return await uninterrupted(begin(), undo=_end_child)
 
     async def close(self, grace: float = 5.0) -> None:
-        """End all children and start no more. Cancelling it leaves the rest to the keepers."""
+        """End all children and start no more. When cancelled, the keepers end the rest."""
         self._closed = True
         async with self._spawning:
             pass  # whoever is being started is a child now, and nobody is after that
@@ -104,11 +103,11 @@ async def _end_child(child: Child) -> None:
 def _request(
     argv: Sequence[str], environ: Mapping[str, str], cwd: Path | None, terminal: str | None
 ) -> Request:
-    """What the keeper is asked for.
+    """Make the request to the keeper.
 
     Raises:
-        OSError: There is no such program, or it may not be run.
-        ValueError: No program could be given this.
+        OSError: There is no such program.
+        ValueError: An argument or a variable cannot be given to a program.
     """
     words = [os.fsencode(each) for each in (_find(argv[0], environ), *argv[1:])]
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
@@ -121,7 +120,7 @@ def _request(
 
 
 def _find(name: str, environ: Mapping[str, str]) -> str:
-    """Return the path of a program. The system itself might find fault with a directory in `PATH` instead."""
+    """Return the path of a program. The system would look in relative entries of `PATH`, too."""
     found = name if "/" in name else find_program(name, environ)
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
@@ -156,23 +155,24 @@ async def brief(
     grace: float = 0,
     umask: int = -1,
 ) -> AsyncGenerator[Process]:
-    """A command in a group of its own, for the time of the block.
+    """Run a command in a process group of its own. the length of the block.
 
-    However the block is left, nothing remains: the group is ended, and our ends of the pipes are closed.
-    Being cancelled, also more than once and also while the command starts, is told after that.
+    However the block is left, the group is ended, and the host's ends of the pipes are closed. A
+    cancellation, also a repeated one and also while the command starts, is raised after that.
 
     Args:
         argv: The program and its arguments; no shell sees them.
-        folder: Where to run it; `None` is where the host runs.
-        environment: All of its variables.
-        stdin: What it reads, as for a subprocess of asyncio; and so `stdout` and `stderr`.
-        stdout: What it prints.
-        stderr: What it complains about.
-        grace: Seconds between TERM and KILL, for a command that is not at its end; without them it gets KILL.
-        umask: Its umask; by default the host's own. What writes a person's files has `persons_umask()`.
+        folder: The working directory; `None` for the host's.
+        environment: The whole environment.
+        stdin: The standard input, as for a subprocess of asyncio; so are `stdout` and `stderr`.
+        stdout: The standard output.
+        stderr: The standard error.
+        grace: Seconds between TERM and KILL, for a command that still runs; without them it gets KILL.
+        umask: The umask; by default the host's. A command that writes a person's files needs
+            `persons_umask()`.
 
     Raises:
-        OSError: It could not be started.
+        OSError: The command could not be started.
         ValueError: An argument or a variable cannot be given to a program.
     """
     starting = asyncio.create_subprocess_exec(
@@ -194,7 +194,7 @@ async def brief(
 
 
 async def feed(process: Process, data: bytes) -> None:
-    """Write what a brief command reads. It need not read all."""
+    """Write to the standard input of a brief command and close it. The command need not read all."""
     assert process.stdin is not None  # noqa: S101 - it was asked for
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(data)
@@ -203,7 +203,7 @@ async def feed(process: Process, data: bytes) -> None:
 
 
 async def beginning(stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """The first bytes of what comes; the rest is read too, so that nobody waits for it to be read."""
+    """Return the first bytes of a stream. The rest is read and dropped, so that its writer never waits."""
     assert stream is not None  # noqa: S101 - it was asked for
     kept = bytearray()
     while piece := await stream.read(1 << 16):
@@ -212,12 +212,12 @@ async def beginning(stream: asyncio.StreamReader | None, most: int) -> bytes:
 
 
 def kill(process: Process) -> None:
-    """End a brief command and what it started, at once."""
+    """Kill a brief command and its process group."""
     _signal(process, signal.SIGKILL)
 
 
 async def _end(process: Process, grace: float) -> None:
-    """End the command, also when a loop that closes cancels all of its tasks, and so this one."""
+    """End the command, also when a closing loop cancels all of its tasks, and so this one."""
     if grace:
         _signal(process, signal.SIGTERM)
         with suppress(TimeoutError, asyncio.CancelledError):

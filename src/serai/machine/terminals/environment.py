@@ -1,4 +1,4 @@
-"""What a terminal starts, and the environment that it starts it with."""
+"""The command and the environment of a terminal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class ShellLaunch:
     argv: list[str]
     environ: dict[str, str]
     integrated: bool
-    """Whether the shell will tell of its commands."""
+    """True when the shell reports its commands."""
 
 
 def default_shell(environ: Mapping[str, str]) -> str:
-    """The person's shell; without one, bash, else `sh`."""
+    """Return the person's shell; without one, bash, else `sh`."""
     for shell in (environ.get("SHELL", ""), "/bin/bash", "/usr/bin/bash"):
         if shell.startswith("/") and os.access(shell, os.X_OK) and Path(shell).is_file():
             return shell
@@ -44,7 +44,7 @@ def plan_launch(
     extra: Mapping[str, str] | None = None,
     nonce: str,
 ) -> ShellLaunch:
-    """What to start. A bash or a zsh without arguments gets the shell integration.
+    """Return the command of a terminal with its environment. A bash or zsh without arguments is integrated.
 
     Args:
         argv: The command; `None` for the person's shell.

@@ -1,7 +1,7 @@
-"""A terminal's state whose content is bounded: the oldest goes first, and what went is said. Pure.
+"""A terminal's state with bounded content: the oldest is cut, and a notice says so. Pure.
 
-AHP has no action for this. So it is the host's own state that is bounded, and with it what newcomers are
-told; a client that has been there all along has seen everything anyway.
+AHP has no action for this. So only the host's own state is bounded, and with it what new clients get; a
+client that has followed all along has seen everything.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SCROLLBACK = 1024 * 1024
 """Most characters of a terminal's content that are kept."""
 
 _PART = 256
-"""What a part counts for beside its text: many small commands are bounded too."""
+"""Size of a part beside its text, so that many small commands are bounded, too."""
 _LINE = 4096
-"""How far the next line may begin after the place where text is cut."""
+"""Longest way from the cut to the beginning of the next line, in characters."""
 _MANY = 4096
 """Most pieces of text that wait beside the state."""
 
@@ -45,18 +45,18 @@ class BoundedTerminal(LiveState[TerminalState]):
     def __init__(self, state: TerminalState, bound: int = SCROLLBACK) -> None:
         self._live = LiveTerminal(state)
         self._texts: list[str] = []
-        """Text that comes after the state's own, not yet part of it."""
+        """Text that follows the state's own, and is not yet part of it."""
         self.cut = 0
-        """How many characters have been cut since the beginning, or since it was cleared."""
+        """Number of characters that were cut since the beginning, or since the terminal was cleared."""
         self.notice = ""
-        """The first part's text, in the place of what was cut; empty when nothing was."""
+        """Text of the first part, which stands for what was cut; empty when nothing was."""
         self._bound = bound
         self._size = sum(map(_size, state.content))
         self._keep_bound()
 
     @property
     def head(self) -> TerminalState:
-        """The state but for output that is still growing: to look at, not to change or keep."""
+        """The state without output that is still growing: to look at, not to change or keep."""
         return self._live.head
 
     @property
@@ -68,11 +68,11 @@ class BoundedTerminal(LiveState[TerminalState]):
         return self._live
 
     def snapshot(self) -> TerminalState:
-        """The state as a value of its own."""
+        """Return the state as a value of its own."""
         return self.whole.snapshot()
 
     def apply(self, action: a.StateAction, now: Number) -> None:
-        """Change the state, and cut what is too much."""
+        """Apply an action to the state, and cut what is too much."""
         if isinstance(action, a.TerminalDataAction):
             self._texts.append(action.data)
             self._size += len(action.data)

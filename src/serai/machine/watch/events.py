@@ -1,4 +1,4 @@
-"""What the systems' ways of telling changes have in common, and what keeps a watch from being made."""
+"""Changes of files, common to all systems: events, their receiver, errors, and paths that are polled."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 
 QUIET = 0.02
-"""Time in seconds without a change after which a batch is told."""
+"""Seconds without a change after which a batch is sent."""
 LONGEST = 0.05
-"""Longest time in seconds that a batch is held back."""
+"""Longest time that a batch is held back, in seconds."""
 
 
 class WatchEvent(NamedTuple):
-    """A change of a path. `updated` on the root also says that it is not known what changed below."""
+    """A change of a path. `updated` on the root also means that anything below may have changed."""
 
     kind: ResourceChangeType
     path: str
     whole: bool = False
-    """It is a folder that was moved away: of what was in it nothing is told but this."""
+    """True for a folder that was moved away: what was in it is not reported one by one."""
 
 
 class Sink(Protocol):
-    """Gets the changes of a folder, on a thread."""
+    """A receiver of the changes of a folder. It is called on a thread."""
 
     def opened(self) -> None:
-        """The folder is watched from now on."""
+        """Note that the folder is watched from now on."""
 
     def changed(self, events: Sequence[WatchEvent]) -> None:
-        """A batch of changes, in the order in which they happened."""
+        """Take a batch of changes, in the order in which they happened."""
 
     def ended(self, error: ProtocolError | None) -> None:
-        """Nothing more comes. The last call."""
+        """Note that nothing more comes. This is the last call."""
 
 
 def watch_limit(path: str, setting: str, otherwise: str) -> ProtocolError:
-    """A limit of the system is reached (-32603, `watch_limit`)."""
+    """Return the error for a limit of the system that is reached (-32603, `watch_limit`)."""
     return _failure(
         "watch_limit",
         f"{path} cannot be watched: the system's limit {setting} is reached",
@@ -47,7 +47,7 @@ def watch_limit(path: str, setting: str, otherwise: str) -> ProtocolError:
 
 
 def watch_failed(path: str, reason: str) -> ProtocolError:
-    """The system does not watch this path for another reason (-32603, `watch_failed`)."""
+    """Return the error for any other reason not to watch a path (-32603, `watch_failed`)."""
     return _failure("watch_failed", f"{path} cannot be watched: {reason}", "Watch another folder")
 
 
@@ -58,10 +58,10 @@ def _failure(code: str, message: str, remedy: str) -> ProtocolError:
 
 
 class SeenPaths:
-    """Paths as they were when they were looked at, to find out later whether something has changed.
+    """Notes about paths, to find out later whether something there has changed.
 
-    For a few files in folders that are full of others: a watch on a home would be woken by all of them.
-    All methods read the disk.
+    They are for a few files in folders that are full of others: a watch on a home would be woken by all of
+    them. All methods read the disk.
     """
 
     def __init__(self, *paths: str) -> None:
@@ -70,17 +70,17 @@ class SeenPaths:
             self.note(path)
 
     def note(self, path: str) -> None:
-        """Note what is at a path, unless it is noted already. To be called before the path is read."""
+        """Note the state of a path, unless it is noted already. Call this before the path is read."""
         if path not in self._marks:
             self._marks[path] = _mark(path)
 
     def are_unchanged(self) -> bool:
-        """Tell whether all of it is as it was."""
+        """Tell whether all paths are as they were."""
         return all(_mark(path) == mark for path, mark in self._marks.items())
 
 
 def _mark(path: str) -> tuple[int, ...] | None:
-    """Return what tells a file or folder from another one, or from a later state; `None` without any."""
+    """Return what identifies the state of a file or folder; `None` when it does not exist."""
     try:
         info = os.stat(path)  # noqa: PTH116 - hundreds of them, once a second
     except (OSError, ValueError):

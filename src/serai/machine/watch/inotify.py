@@ -1,4 +1,4 @@
-"""How Linux tells what changes: one inotify instance, and one thread, for all that is watched.
+"""Watches on Linux: one inotify instance, and one thread, for all folders.
 
 Why not watchfiles here: on Linux it holds the interpreter's lock while it walks a tree, follows links out of
 it, does not tell files that are made in a new folder before it looks, is stopped for good by one name that
@@ -55,14 +55,14 @@ _ALL: Final = _MODIFY | _ATTRIB | _NEW | _GONE & ~_UNMOUNT | _ONLYDIR | _EXCL_UN
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSED_OVER = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
-"""Errors of a folder that is gone by now, is a link, or may not be read."""
+"""Errors of a folder that is gone by now, is a link, or cannot be read."""
 
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 65_536
 
 
 class InotifyEvent(NamedTuple):
-    """One event of the system. Without a name it is about the watched folder itself."""
+    """An event of the system. Without a name it is about the watched folder itself."""
 
     watch: int
     mask: int
@@ -70,10 +70,10 @@ class InotifyEvent(NamedTuple):
 
 
 class Inotify:
-    """One inotify instance. All calls belong to one thread; they let other threads run.
+    """An inotify instance. All calls belong to one thread; they let other threads run.
 
     Raises:
-        ProtocolError: The system gives none.
+        ProtocolError: The system gives no instance.
     """
 
     def __init__(self) -> None:
@@ -87,14 +87,14 @@ class Inotify:
             raise watch_failed("a folder", os.strerror(number))
 
     def add(self, path: str, handle: int) -> int | None:
-        """Watch a folder that is open; `path` is how it is called in an error.
+        """Watch an open folder; `path` is its name in errors.
 
         Returns:
-            The number of the watch, the same one for the same folder; `None` when it is gone or may not be
+            The number of the watch, the same one for the same folder; `None` when it is gone or cannot be
             read.
 
         Raises:
-            ProtocolError: The system watches no more.
+            ProtocolError: The system allows no more watches.
         """
         # A path could lead elsewhere by now. A handle cannot, and this is how the system takes one here.
         watch = self._libc.inotify_add_watch(self._inotify, b"/proc/self/fd/%d" % handle, _ALL)
@@ -109,11 +109,11 @@ class Inotify:
         return None
 
     def remove(self, watch: int) -> None:
-        """Watch a folder no more. One that is not watched is no matter."""
+        """Remove a watch, if there is one."""
         self._libc.inotify_rm_watch(self._inotify, watch)
 
     def wait(self, wake: int, seconds: float | None) -> bool:
-        """Wait until there is something to read here, or at another descriptor. Says if it is here."""
+        """Wait until there are events or another descriptor is readable. Returns whether there are events."""
         poll = select.poll()
         poll.register(self._inotify, select.POLLIN)
         poll.register(wake, select.POLLIN)
@@ -122,7 +122,7 @@ class Inotify:
         return any(descriptor == self._inotify for descriptor, _ in ready)
 
     def read(self) -> list[InotifyEvent]:
-        """What has been told, as much as fits into one read; nothing when there is nothing."""
+        """Read the events that fit into one read; none when there are none."""
         try:
             data = os.read(self._inotify, _BUFFER)
         except BlockingIOError:
@@ -137,7 +137,7 @@ class Inotify:
         return told
 
     def close(self) -> None:
-        """Give back what the system lent."""
+        """Close the instance."""
         os.close(self._inotify)
 
 
@@ -174,17 +174,17 @@ class _WatchedTree:
     prunes: Callable[[str], bool]
     sink: Sink
     paths: dict[int, str] = field(default_factory=dict[int, str])
-    """The folders, by their watches."""
+    """Watched folders, by the numbers of their watches."""
     events: list[WatchEvent] = field(default_factory=list[WatchEvent])
-    """What has happened and was not told yet."""
+    """Events that were not sent yet."""
 
     def enters(self, path: str) -> bool:
-        """Whether a folder below is to be watched too."""
+        """Tell whether a folder below is to be watched, too."""
         return self.recursive and not self.prunes(path[len(self.root.rstrip("/")) + 1 :])
 
 
 class _Hub:
-    """The instance, the thread, and the trees that they are for."""
+    """The inotify instance and its thread, with the trees that they watch."""
 
     def __init__(self) -> None:
         self._inotify = Inotify()
@@ -192,13 +192,13 @@ class _Hub:
         self._asked: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
         self._trees: dict[_WatchedTree, None] = {}
         self._listeners: dict[int, list[_WatchedTree]] = {}
-        """Who wants to hear of which watch."""
+        """Trees that listen to each watch."""
         self._first_at = self._last_at = 0.0
-        """When the first and the last thing has happened that is not told yet; the first is 0 without any."""
+        """Times of the first and the last event that were not sent yet; the first is 0 without any."""
         threading.Thread(target=self._run, name="watch folders", daemon=True).start()
 
     def ask(self, tree: _WatchedTree, *, comes: bool) -> None:
-        """Have the thread take a tree in, or drop it. Any thread may call it."""
+        """Ask the thread to watch a tree, or to drop it. Any thread may call this."""
         self._asked.put((tree, comes))
         os.eventfd_write(self._wake, 1)
 
@@ -229,7 +229,7 @@ class _Hub:
                 self._drop(tree, None)
 
     def _drop(self, tree: _WatchedTree, error: ProtocolError | None) -> None:
-        """Watch a tree no more."""
+        """Stop watching a tree."""
         del self._trees[tree]
         for watch in list(tree.paths):
             self._leave(tree, watch)
@@ -237,7 +237,7 @@ class _Hub:
 
     @contextlib.contextmanager
     def _failing(self, tree: _WatchedTree) -> Generator[None]:
-        """End a tree that cannot be watched any further. The others must not suffer from it."""
+        """End a tree that cannot be watched any further, without harm to the others."""
         try:
             yield
         except ProtocolError as error:
@@ -262,12 +262,12 @@ class _Hub:
             os.close(handle)
 
     def _enter(
-        self, tree: _WatchedTree, path: str, handle: int, *, tells: bool = False, depth: int = 0
+        self, tree: _WatchedTree, path: str, handle: int, *, is_new: bool = False, depth: int = 0
     ) -> None:
-        """Watch a folder that is open and, where that is wanted, those in it.
+        """Watch an open folder and, where that is wanted, those in it.
 
-        It is listed after its watch is set, so nothing falls between the two; some things are told twice.
-        With `tells`, what is found there is new.
+        It is listed after its watch is set, so nothing is missed between the two; some events come twice.
+        With `is_new`, all entries that are found count as added.
         """
         watch = self._inotify.add(path, handle)
         if watch is None or watch in tree.paths:
@@ -276,7 +276,7 @@ class _Hub:
         self._listeners.setdefault(watch, []).append(tree)
         if not tree.recursive or depth > MAX_DEPTH:
             return
-        for name in self._folders_in(tree, path, handle, tells=tells):
+        for name in self._folders_in(tree, path, handle, is_new=is_new):
             try:
                 below = os.open(name, _FOLDER, dir_fd=handle)
             except OSError as error:
@@ -284,19 +284,19 @@ class _Hub:
                     raise
                 continue
             try:
-                self._enter(tree, f"{path.rstrip('/')}/{name}", below, tells=tells, depth=depth + 1)
+                self._enter(tree, f"{path.rstrip('/')}/{name}", below, is_new=is_new, depth=depth + 1)
             finally:
                 os.close(below)
 
     @staticmethod
-    def _folders_in(tree: _WatchedTree, path: str, handle: int, *, tells: bool) -> list[str]:
-        """The folders in a folder that are to be watched."""
+    def _folders_in(tree: _WatchedTree, path: str, handle: int, *, is_new: bool) -> list[str]:
+        """Return the names of the folders in a folder that are to be watched."""
         folders: list[str] = []
         try:
             with os.scandir(handle) as entries:
                 for entry in entries:
                     below = f"{path.rstrip('/')}/{entry.name}"
-                    if tells:
+                    if is_new:
                         tree.events.append(WatchEvent(_ADDED, below))
                     if entry.is_dir(follow_symlinks=False) and tree.enters(below):
                         folders.append(entry.name)
@@ -305,7 +305,7 @@ class _Hub:
         return folders
 
     def _leave(self, tree: _WatchedTree, watch: int) -> None:
-        """Watch a folder no more for a tree; a watch that nobody wants is given back."""
+        """Stop watching a folder for a tree; a watch without listeners is removed."""
         del tree.paths[watch]
         others = self._listeners[watch]
         others.remove(tree)
@@ -358,12 +358,12 @@ class _Hub:
                 raise
             return
         try:
-            self._enter(tree, path, handle, tells=True)
+            self._enter(tree, path, handle, is_new=True)
         finally:
             os.close(handle)
 
     def _begin_again(self) -> None:
-        """Watch from scratch after the system has dropped events, and tell that all may have changed."""
+        """Watch from scratch after the system has dropped events, and report a change of everything."""
         before, self._inotify = self._inotify, Inotify()
         before.close()
         self._listeners.clear()
@@ -381,7 +381,7 @@ class _Hub:
         self._first_at = self._first_at or self._last_at
 
     def _patience(self) -> float | None:
-        """How long may be waited for the next event before a batch is due; `None` when there is none."""
+        """Return the seconds until a batch is due; `None` when there are no events."""
         due = min(self._first_at + LONGEST, self._last_at + QUIET)
         return max(0.0, due - time.monotonic()) if self._first_at else None
 
@@ -398,5 +398,5 @@ class _Hub:
 
 @cache
 def _hub() -> _Hub:
-    """The one of this process."""
+    """Return the hub of this process."""
     return _Hub()

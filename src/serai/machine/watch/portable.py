@@ -1,7 +1,7 @@
-"""How macOS tells what changes: through watchfiles, with a thread for each folder.
+"""Watches on macOS: through watchfiles, with a thread for each folder.
 
-watchfiles gives a set: what happened to one path is known, its order is not. So where both is said of a
-path, that it came and that it went, the disk decides.
+watchfiles gives a set: what happened to a path is known, but not in which order. So where a path was both
+added and deleted, the disk decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_f
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
 _POLL = 100
-"""Time in milliseconds after which watchfiles gives an empty set: the first one says that it watches."""
+"""Milliseconds after which watchfiles gives an empty set: the first one says that it watches."""
 
 
 def watch_folder(
@@ -78,7 +78,7 @@ def _watch(
 
 
 def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
-    """All that is in a folder that has just come: the system tells the folder alone."""
+    """Yield all that is in a new folder: the system reports the folder alone."""
     if prunes(path) or not os.path.isdir(path):  # noqa: PTH112 - a str
         return
     for folder, folders, files in os.walk(path):
@@ -88,7 +88,7 @@ def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
 
 
 def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[str]]) -> list[WatchEvent]:
-    """What a set of changes means, given what is on the disk now. Folders come before what is in them."""
+    """Return the events that a set of changes means, given what is on the disk now, folders first."""
     kinds: defaultdict[str, set[int]] = defaultdict(set)
     for kind, path in found:
         kinds[path].add(kind)

@@ -1,4 +1,4 @@
-"""A watch on a folder or a file, and all watches of a host together.
+"""Watches on folders and files, and the set of all watches of a host.
 
     watches = Watches()
     watch = await watches.watch(folder, recursive=True, excludes=["**/node_modules/**"])
@@ -35,9 +35,9 @@ else:
     from serai.machine.watch.portable import watch_folder
 
 BATCH_LIMIT = 1_000
-"""Most changes in one action."""
+"""Most changes in one batch."""
 PENDING_LIMIT = 100_000
-"""Most resources that wait. Beyond, only the root is told, as `updated`: look at all of it again."""
+"""Most resources that wait. Beyond it, only the root is reported, as `updated`: read all of it again."""
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
@@ -47,14 +47,14 @@ _TOGETHER = {
     (True, False): _DELETED,
     (False, False): None,
 }
-"""Whether a resource was there before, whether it is there now, and what that comes to."""
+"""Combined change, by whether a resource was there before, and whether it is there now."""
 
 
 class Pending:
     """Changes that wait to be taken: at most one for each resource, in the order of their first mention.
 
-    A folder that was moved away begins a new chapter: what happens under its name afterwards is told after
-    its `deleted`, and does not make up for it, since what was in the folder is never told one by one.
+    A folder that was moved away begins a new chapter: later changes under its name come after its `deleted`
+    and do not cancel it, since what was in the folder is never reported one by one.
 
     Args:
         root: The URI that stands for all when too many wait.
@@ -63,14 +63,14 @@ class Pending:
     def __init__(self, root: str) -> None:
         self._root = root
         self._kinds: dict[tuple[int, str], ResourceChangeType] = {}
-        """Changes by chapter and resource."""
+        """Changes, by chapter and resource."""
         self._chapter = 0
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
     def add(self, uri: str, kind: ResourceChangeType, *, whole: bool = False) -> None:
-        """Take a change of a resource; with `whole`, of a folder that was moved away with all in it."""
+        """Add a change of a resource; with `whole`, of a folder that was moved away with all in it."""
         key = self._chapter, uri
         before = self._kinds.pop(key, None) if whole else self._kinds.get(key)
         together = kind if whole or before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
@@ -83,26 +83,26 @@ class Pending:
             self._kinds = {(self._chapter, self._root): _UPDATED}
 
     def take(self) -> list[ResourceChange]:
-        """The oldest changes, as many as go into one action. They wait no longer."""
+        """Take the oldest changes, as many as fit into one batch."""
         taken = list(islice(self._kinds, BATCH_LIMIT))
         return [ResourceChange(uri=key[1], type=self._kinds.pop(key)) for key in taken]
 
 
 class Watch:
-    """One watch: batches of changes, for one reader.
+    """A watch, which gives batches of changes to one reader.
 
-    A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
-    with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
-    one. A folder that is moved away is told as `deleted`, and stands for all that was in it; so it is told
-    also when only some of that was asked for, and before the `added` of another one that has its name by
-    then. Made by `Watches.watch`.
+    A folder that disappears is reported as `deleted`, and the watch ends. A file may come and go; its watch
+    ends with its folder. `updated` on the root may mean that too much has changed to be reported one by one.
+    A folder that is moved away is reported as `deleted`, which stands for all that was in it; so it is
+    reported also when only some of that was asked for, and before the `added` of another folder with its
+    name. Made by `Watches.watch`.
     """
 
     def __init__(
         self, root: str, *, is_file: bool, recursive: bool, chosen: PathFilter, hides: Callable[[str], bool]
     ) -> None:
         self.uri = uri_of(root)
-        """The root."""
+        """URI of the root."""
         self._root = root
         self._below = f"{root.rstrip('/')}/"
         self._prefix = self.uri.rstrip("/")
@@ -117,7 +117,7 @@ class Watch:
         self._error: ProtocolError | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
-        """Done once everything is watched; fails with a `ProtocolError` when it cannot be."""
+        """Done once the folder is watched; fails with a `ProtocolError` when it cannot be."""
         self._ended: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing more comes."""
         self._gone = False
@@ -135,7 +135,7 @@ class Watch:
         return self
 
     async def __anext__(self) -> list[ResourceChange]:
-        """The next batch; never empty. Cancelling loses nothing.
+        """Return the next batch, which is never empty. Cancelling loses nothing.
 
         Raises:
             StopAsyncIteration: The watch was closed, or its root is gone.
@@ -151,9 +151,9 @@ class Watch:
         return self._pending.take()
 
     async def close(self) -> None:
-        """End. Who reads gets what is there already, then the end. Doing it again does nothing.
+        """End the watch. Its reader gets what waits already, then the end. Repeated calls do nothing.
 
-        Cancelling is safe: it ends all the same.
+        Cancelling is safe: the watch ends all the same.
         """
         self._end(None)
         self._stop()
@@ -162,11 +162,11 @@ class Watch:
     # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
     def opened(self) -> None:
-        """The folder is watched."""
+        """Note that the folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(None))
 
     def changed(self, events: Sequence[WatchEvent]) -> None:
-        """Pick what is meant from a batch."""
+        """Take the chosen changes from a batch."""
         if self._gone:
             return
         chosen: list[tuple[str, ResourceChangeType, bool]] = []
@@ -198,7 +198,7 @@ class Watch:
             self._stop()
 
     def _concerns(self, relative: str, whole: bool) -> bool:
-        """Whether a change is meant: also that of a folder which may have had in it what is meant."""
+        """Tell whether a change is chosen; also that of a folder which may have contained chosen files."""
         if not self._recursive:
             return "/" not in relative and self._filter.passes(relative)
         return self._filter.passes(relative) or (whole and not self._filter.prunes(relative))
@@ -219,7 +219,7 @@ class Watch:
         self._news.set()
 
     def _kind_for_file(self, kind: ResourceChangeType) -> ResourceChangeType:
-        """A file that is replaced by another one of its name was `updated`."""
+        """Return the kind of a change of a file: one that is replaced by another was `updated`."""
         before, self._there = self._there, kind is not _DELETED
         return _UPDATED if kind is _ADDED and before else kind
 
@@ -250,20 +250,19 @@ class Watches:
         excludes: Iterable[str] = (),
         hides: Callable[[str], bool] = lambda _path: False,
     ) -> Watch:
-        """Watch a folder or a file. Everything that happens after it returns is told.
+        """Watch a folder or a file. All changes after the return are reported.
 
         Cancelling is safe: nothing stays behind.
 
         Args:
             root: An absolute path, without links.
-            recursive: Whether what is in its folders is meant too.
-            includes: Patterns of what is meant, relative to the root; none at all means everything.
-            excludes: Patterns of what is not. An excluded folder costs nothing.
-            hides: Says of a path below the root, in which links are resolved, whether nothing is told of it.
-                Called in a thread.
+            recursive: Also watch the folders below.
+            includes: Patterns of the chosen paths, relative to the root; without any, all paths are chosen.
+            excludes: Patterns of the other paths. An excluded folder costs nothing.
+            hides: Tells whether changes of a real path below the root are kept secret. Called in a thread.
 
         Raises:
-            InvalidParams: The patterns are too many.
+            InvalidParams: There are too many patterns.
             ProtocolError: There is no such path (-32008), or the system does not watch it (-32603, with
                 `watch_limit` or `watch_failed` and a remedy in its data).
         """
@@ -286,7 +285,7 @@ class Watches:
 
 
 def _is_file(path: str) -> bool:
-    """Whether something other than a folder is at a path. Reads the disk."""
+    """Tell whether a path is something other than a folder. Reads the disk."""
     try:
         return not stat.S_ISDIR(os.lstat(path).st_mode)
     except FileNotFoundError:
