@@ -1,4 +1,4 @@
-"""What can be done with a changeset: stage, discard, undo, open."""
+"""Operations on a changeset: stage, discard, undo, open."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _BEFORE = {
 def operations_for(
     kind: ChangesetKind, *, has_git: bool, has_commit: bool = True, can_undo: bool = False
 ) -> list[ChangesetOperation]:
-    """What a changeset offers. Pure.
+    """Return the operations that a changeset offers. Pure.
 
     Args:
-        kind: What the changeset shows.
-        has_git: Whether the working directory is in a repository,
-        has_commit: Whether anything is committed there.
-        can_undo: Whether there is a discard of the session that can be undone.
+        kind: The kind of the changeset.
+        has_git: The working directory is in a repository.
+        has_commit: Something is committed there.
+        can_undo: There is a discard of the session that can be undone.
     """
     confirmation = f"This brings the files back to {_BEFORE[kind]}, and takes away those that are new since."
     if kind is ChangesetKind.UNCOMMITTED and not has_commit:
@@ -69,7 +69,7 @@ def operations_for(
 async def invoke(
     changes: FolderChanges, which: Which, operation_id: str, target: ChangesetOperationTarget | None
 ) -> InvokeChangesetOperationResult:
-    """Do something with a changeset, or with one of its files.
+    """Invoke an operation on a changeset, or with one of its files.
 
     Raises:
         InvalidParams: There is no such operation, or it does not work on such a target.

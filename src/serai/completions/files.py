@@ -1,11 +1,12 @@
-"""File completions: which files a folder has, by git where there is git, else by what is there; after `@`.
+"""File completions: the files of a folder, as git lists them, or as they are on the disk.
 
-Repositories in a repository, such as submodules, are asked for theirs. Where git tells nothing, since all of
-the folder is ignored, what is there counts. git is asked with what a repository's own settings could make it
-run turned off.
+Repositories in a repository, such as submodules, are listed by git as well. Where git lists nothing, since
+all of the folder is ignored, the disk counts. All programs that the settings of a repository could make git
+run are turned off.
 
-A listing is used for a moment; then it is made again, while the old one still answers, for two seconds. Who
-asks later waits for the new one, up to a second. A listing that did not change is not laid out again.
+A listing is used for a second. Then it is made again, while the old one still answers, up to an age of two
+seconds. Later requests wait for the new one, up to a second. A listing that did not change is not laid out
+again.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from serai.machine.processes.processes import brief
 ENTRY_LIMIT = 500_000
 """Most files and folders of a listing."""
 OLDEST = 2.0
-"""Age in seconds up to which a listing answers while a new one is being made."""
+"""Oldest listing that answers while a new one is being made, in seconds."""
 
 _AGE = 1.0
-"""Age in seconds up to which a listing is taken as it is."""
+"""Oldest listing that is not made again, in seconds."""
 _LONGEST_WAIT = 1.0
-"""Time in seconds that someone waits when the old one is too old; then it answers all the same."""
+"""Longest wait for a new listing, in seconds; then the old one answers."""
 _LONGEST = 20.0
-"""Longest time in seconds to make a listing."""
+"""Longest time to make a listing, in seconds."""
 _CHUNK = 65_536
 _MOST_REPOSITORIES = 64
-"""Most repositories in a folder that are looked into."""
+"""Most nested repositories that are listed."""
 
 _LEFT_OUT = frozenset(
     {
@@ -51,11 +52,11 @@ _LEFT_OUT = frozenset(
         ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".idea", ".DS_Store",
     }
 )  # fmt: skip
-"""Names that nobody means who looks for a file of their own."""
+"""Names that are left out, since nobody looks for them among their own files."""
 
 _GIT = (*HARDENED, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
 _STAGED = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
-"""Beginning of an entry that git knows; what is new has its path alone."""
+"""Beginning of an entry that git tracks; a new file has its path alone."""
 _SUBMODULE = re.compile(rb"(?:\A|\0)160000 [0-9a-f]{40,64} \d\t([^\0]+)")
 
 
@@ -64,7 +65,7 @@ class FileIndex:
 
     Args:
         folder: An absolute path.
-        closed: A folder that is left out with all that is in it, wherever it is.
+        closed: A folder that is left out with all that is in it.
     """
 
     def __init__(self, folder: Path, closed: Path | None = None) -> None:
@@ -76,10 +77,10 @@ class FileIndex:
         self._making: asyncio.Task[None] | None = None
 
     async def listing(self) -> PathListing:
-        """What the folder has; empty when there is no such folder.
+        """Return a listing of the folder; it is empty when there is no such folder.
 
-        It may be up to `OLDEST` seconds old when the folder is so large that making a new one takes a while;
-        older only when that takes more than a second. Cancelling is safe: others may wait for the same one.
+        It may be up to `OLDEST` seconds old when making a new one takes a while, and older only when that
+        takes more than a second. Cancelling is safe: others may wait for the same listing.
         """
         age = time.monotonic() - self._looked_at
         if self._making is None and age >= _AGE:
@@ -93,7 +94,7 @@ class FileIndex:
         return self._listing or PathListing()
 
     async def candidates(self, query: str) -> list[Candidate]:
-        """Files and folders that fit and are there, best first; a folder's name ends with `/`."""
+        """Return the existing files and folders that fit, best first; a folder's name ends with `/`."""
         listing = await self.listing()
         query = query.removeprefix("./")
         # A letter with a sign is one character, or two as macOS has them.
@@ -104,7 +105,7 @@ class FileIndex:
         return await asyncio.to_thread(_attached, self.folder, found)
 
     async def close(self) -> None:
-        """End what is under way; no process and no thread stays behind."""
+        """Stop making a listing; no process and no thread stays behind."""
         if self._making is not None:
             self._making.cancel()
             await asyncio.wait({self._making})
@@ -128,7 +129,7 @@ class FileIndex:
 
 
 def _inside(folder: Path, closed: Path | None) -> str | None:
-    """How the paths begin that are left out; `None` when none are. Reads the disk."""
+    """Return the beginning of the paths that are left out; `None` when none are. Reads the disk."""
     if closed is None:
         return None
     above, below = os.path.realpath(folder), os.path.realpath(closed)
@@ -138,16 +139,16 @@ def _inside(folder: Path, closed: Path | None) -> str | None:
 
 
 class _FileScan:
-    """One reading of what a folder has, by git or by the disk."""
+    """A scan of a folder, by git or by the disk."""
 
     def __init__(self, folder: Path, closed: str | None) -> None:
         self._folder = folder
         self._closed = closed
         self.builder = PathListingBuilder()
         self.mark = hashlib.blake2b()
-        """Is another one when something else is there."""
+        """Hash of the listing, to notice changes."""
         self._nested: list[str] = []
-        """Folders that may be repositories of their own, and are to be read."""
+        """Folders that may be repositories of their own, and are to be listed."""
 
     def _open_ones(self, names: list[str]) -> list[str]:
         closed = self._closed
@@ -160,10 +161,10 @@ class _FileScan:
     # -- git -----------------------------------------------------------------------------------------------
 
     async def ask_git(self) -> bool:
-        """Read what git knows, and what is new and not ignored, here and in the repositories within.
+        """Read the files that git tracks, and new ones that are not ignored, also in nested repositories.
 
         Returns:
-            `False` where git tells nothing, as of a folder that is ignored as a whole.
+            `False` where git lists nothing, as for a folder that is ignored as a whole.
         """
         program = await asyncio.to_thread(find_program, "git", os.environ)
         if program is None:
@@ -188,7 +189,7 @@ class _FileScan:
                 await self._read(program, inside)
 
     async def _read(self, program: str, inside: str) -> bool:
-        """Read what one repository has; returns whether git answers."""
+        """Read the listing of one repository; return whether git answers."""
         environment = git_environment(os.environ)
         async with brief(program, *_GIT, folder=self._folder / inside, environment=environment) as process:
             if process.stdout is None:
@@ -202,7 +203,7 @@ class _FileScan:
             return await process.wait() == 0
 
     def _take(self, inside: str, told: bytes) -> None:
-        """Add what git has told of a repository. A folder in it is one that git does not look into."""
+        """Add entries of a repository. A folder among them is one that git does not look into."""
         if b"160000 " in told:
             self._nested += [f"{inside}{os.fsdecode(name)}/" for name in _SUBMODULE.findall(told)]
         names = os.fsdecode(_STAGED.sub(b"\\1", told)).split("\0")
@@ -215,7 +216,7 @@ class _FileScan:
     # -- the disk ------------------------------------------------------------------------------------------
 
     async def walk(self) -> None:
-        """Read what is there, without what nobody means. Cancelling waits for the thread to end soon."""
+        """Read the disk, without the names that are left out. Cancelling waits for the thread to end soon."""
         stop = threading.Event()
         walking = asyncio.ensure_future(asyncio.to_thread(self._walk, stop))
         try:
@@ -248,7 +249,7 @@ class _FileScan:
 
 
 async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """What git tells, whole entries at a time."""
+    """Yield the output of git, whole entries at a time."""
     rest = b""
     while chunk := await output.read(_CHUNK):
         told, end, rest = (rest + chunk).rpartition(b"\0")
@@ -257,13 +258,13 @@ async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _is_repository(folder: Path, inside: str) -> bool:
-    """Whether there is one, and no link on the way to it. Reads the disk."""
+    """Tell whether a folder is a repository that is reached without a link. Reads the disk."""
     place = Path(os.path.realpath(folder), inside)
     return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
 
 
 def _attached(folder: Path, found: list[str]) -> list[Candidate]:
-    """What is really there of what was found: git also knows files that were deleted. Reads the disk."""
+    """Return the found paths that exist: git also lists files that were deleted. Reads the disk."""
     candidates: dict[str, Candidate] = {}  # git names a submodule like a file, and what is in it too
     for name in found:
         path = folder / name

@@ -59,7 +59,7 @@ class Kept:
     pid: int
     keeper: subprocess.Popen[bytes]
     link: socket.socket
-    """Socket to the keeper, which tells of the child's end. If the host closes it first, the keeper ends all."""
+    """Socket to the keeper. If the host closes it first, the keeper ends what is left."""
 
 
 def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:

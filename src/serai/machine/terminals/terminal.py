@@ -29,8 +29,8 @@ from serai.machine.terminals.marks import TerminalOutput
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
 
 BATCH = 128 * 1024
-"""Most text in a batch, roughly, in characters. A batch becomes one message, of six times as many bytes if all
-of it has to be escaped, and there are clients that take no more than 1 MiB."""
+"""Most text in a batch, roughly, in characters. A batch becomes one message, of six times as many bytes if
+all of it has to be escaped, and there are clients that take no more than 1 MiB."""
 GATHER = 0.001
 """Pause between two reads of a program that writes much, in seconds: then each read gets more."""
 _MUCH = 4000
@@ -174,11 +174,11 @@ class Terminal:
         return actions
 
     def write(self, text: str) -> bool:
-        """Type some text. Returns `False`, and types nothing, when the program reads too slowly or is gone."""
+        """Type some text. Returns `False`, and types nothing, when too much waits or the program is gone."""
         return self._keyboard.write(text.encode("utf-8", "replace"))
 
     def resize(self, cols: int, rows: int) -> None:
-        """Give the terminal another size. The program is told.
+        """Set the size of the terminal. The system tells the program.
 
         Raises:
             InvalidParams: It cannot have that size.

@@ -6,7 +6,7 @@
         ...                      # a list of `ResourceChange`s: 1 to 1,000
     await watch.close()
 
-Links are not followed: a link is told as itself, and one on the way to the root leads nowhere.
+Links are not followed: a link is reported as itself, and one on the way to the root leads nowhere.
 """
 
 from __future__ import annotations
