@@ -55,19 +55,18 @@ def discover(
 ) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
-    It reads the disk and may take a while: call it in a thread. It never raises for what it finds: what is
-    broken is told in its container's load state, and the rest is read.
+    It reads the disk and may take a while: call it in a thread. It does not raise for broken files: they are
+    reported in the load state of their container, and the rest is read.
 
     Args:
-        directory: The working directory, when there is one. No link out of it is followed.
+        directory: The working directory, if there is one. Links that lead out of it are not followed.
         home: The person's home, which is trusted. Links in it are followed.
-        trusted: Whether the working directory is trusted. If not, all of it is listed, its hooks and MCP
-            servers are off and locked, so are the agents that bring those along, and no definition from it is
-            runnable.
-        may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
-            with the folder's real path.
+        trusted: The working directory is trusted. Otherwise all of it is listed, its hooks, MCP servers and
+            the agents that bring those along are off and locked, and no definition from it is runnable.
+        may_write: Tells whether clients may write to a folder, given by its real path. The disk has to allow
+            it, too.
         settings: The folder of the person's `serai.toml`, which is as trusted as the home.
-        seen: Notes all that was looked at: as long as it is unchanged, so is what is found.
+        seen: Notes all paths that were read: while they are unchanged, so is the result.
     """
     seen = seen or SeenPaths()
     containers: dict[str, Customization] = {}
@@ -93,7 +92,7 @@ def discover(
 
 @dataclass(slots=True)
 class _Look:
-    """One look at a working directory or a home."""
+    """A scan of a working directory or a home."""
 
     tree: DiskTree
     where: Where
@@ -190,7 +189,7 @@ class _Look:
     # -- plugins -------------------------------------------------------------------------------------------
 
     def _plugins(self, source: str, path: str, read: Callable[[str, list[str]], None]) -> None:
-        """Read the plugins of a place. A container of its own tells what goes wrong on the way to them."""
+        """Read the plugins of a place. Problems on the way to them get a container of their own."""
         problems: list[str] = []
         try:
             read(path, problems)
@@ -217,7 +216,7 @@ class _Look:
             self._plugin(self.tree.below(join(path, name)), enabled=True)
 
     def _registered(self, path: str, _problems: list[str]) -> None:
-        """Read the plugins that Claude Code has installed, switched as its settings say."""
+        """Read the plugins that Claude Code has installed, switched on or off by its settings."""
         origin = Origin(self.tree, "", trusted=True, until=self.until)
         if (registry := read_json(origin, path)) is None:
             return
@@ -262,7 +261,7 @@ class _Look:
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:
-    """The plugins that Claude Code has installed for the person, or for this project."""
+    """Yield the plugins that Claude Code has installed for the person, or for this project."""
     for name, entries in list(members(registry.get("plugins")).items())[:_MAX_PLUGINS]:
         chosen: Path | None = None
         for entry in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:

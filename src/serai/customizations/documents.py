@@ -1,4 +1,4 @@
-"""Agents, skills, prompts and rules: files with a text, and fields that say what it is for."""
+"""Reads agents, skills, prompts and rules: files with a text, and fields that describe it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from serai.errors import FileUnreadable
 
 _MAX_DESCRIPTION = 1_024
 _ENDINGS = (".instructions.md", ".chatmode.md", ".prompt.md", ".agent.md", ".toml", ".mdc", ".md")
-"""Endings that are no part of a name, the longest first."""
+"""Endings that are not part of a name, the longest first."""
 
 
 def read_document(
@@ -40,20 +40,20 @@ def read_document(
     always: bool = False,
     whole_name: bool = False,
 ) -> None:
-    """Read one file into `into`. A file that is not there is passed over.
+    """Read one file into `into`. A missing file is skipped.
 
     Args:
-        origin: Where the file comes from.
+        origin: The source of the file.
         path: The file.
         folder: The folder that names are relative to: `git/commit.toml` in it is `git:commit`.
-        contents: What the file is.
-        into: Where it goes.
-        always: For rules: whether they apply when they do not say so. Such a rule counts even when its
-            frontmatter is broken.
-        whole_name: It is known by its file's name, as `AGENTS.md` is.
+        contents: The kind of the file.
+        into: Receives the result.
+        always: For rules: they apply unless they say otherwise. Such a rule counts even when its frontmatter
+            is broken.
+        whole_name: Name it after its file, as `AGENTS.md`.
 
     Raises:
-        FileUnreadable: It is broken; the message names it.
+        FileUnreadable: The file is broken; the message names it.
     """
     text = read_text(origin, path)
     if text is None:
@@ -162,7 +162,7 @@ def _globs(fields: Mapping[str, Any], *keys: str) -> list[str]:
 
 
 def _split(globs: str) -> list[str]:
-    """Take a list with commas apart; commas in braces belong to their glob: `*.{ts,tsx}, *.js` are two."""
+    """Split a list at its commas; commas in braces belong to their glob: `*.{ts,tsx}, *.js` are two."""
     parts: list[str] = [""]
     depth = 0
     for sign in globs:

@@ -1,4 +1,4 @@
-"""Telemetry of a host: who follows what, and the one task that tells them.
+"""Telemetry of a host: its followers, and the task that sends records to them.
 
     telemetry = Telemetry(redactor.redact, time.time_ns, emit)
     telemetry.start()
@@ -39,26 +39,26 @@ from serai.telemetry.spans import Spans, wants_content
 _log = logging.getLogger(__name__)
 
 Emit: TypeAlias = Callable[[TelemetryChannel, Json], None]
-"""Brings a payload to those who follow a channel."""
+"""Sends a payload to the followers of a channel."""
 
 _WAITING = 4096
-"""Most records of a signal that wait to be told."""
+"""Most records of a signal that wait to be sent."""
 _PAYLOAD = 512
 """Most records in one payload."""
 _COMPLAINT_SECONDS = 10.0
-"""Shortest time between two lines of log about telemetry that was lost."""
+"""Shortest time between two log lines about lost telemetry, in seconds."""
 
 
 class Telemetry:
-    """Tells of a host what was asked for.
+    """Collects the telemetry of a host, and sends it to followers and to a collector.
 
     Args:
-        mask: Takes secrets out of a text.
-        now_ns: The time, in nanoseconds since 1970.
-        emit: Gets the payloads, on the loop. What it raises is logged.
-        environ: Where the `OTEL_*` variables are.
-        batch_seconds: How long logs and spans wait for company.
-        metrics_seconds: How often metrics are told.
+        mask: Masks secrets in a text.
+        now_ns: Returns the time, in nanoseconds since 1970.
+        emit: Receives the payloads, on the loop. Its errors are logged.
+        environ: The environment with the `OTEL_*` variables.
+        batch_seconds: Time that logs and spans wait for others, in seconds.
+        metrics_seconds: Time between two readings of metrics, in seconds.
     """
 
     def __init__(
@@ -106,23 +106,23 @@ class Telemetry:
     # -- who wants what ------------------------------------------------------------------------------------
 
     def wanted(self, signal: Signal) -> bool:
-        """True when anyone follows a signal, or it is exported."""
+        """Tell whether anyone follows a signal, or it is exported."""
         return any(self._channels(signal))
 
     def follow(self, channel: URI) -> None:
-        """Someone follows a channel from now on."""
+        """Add a follower of a channel."""
         if (found := parse(channel)) is not None:
             self._followed.add(found)
             self._adjust()
 
     def unfollow(self, channel: URI) -> None:
-        """Nobody follows a channel any more; it may be one of another kind."""
+        """Remove the last follower of a channel; it may be one of another kind."""
         if (found := parse(channel)) is not None:
             self._followed.discard(found)
             self._adjust()
 
     def start(self) -> None:
-        """Begin, on the running loop; export begins too when the environment asks for it."""
+        """Start on the running loop; also start the export if the environment asks for it."""
         self._loop = asyncio.get_running_loop()
         if found := targets(self._environ):
             self._poster = Poster(found, self._lose)
@@ -131,7 +131,7 @@ class Telemetry:
         self._adjust()
 
     async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - what waits is then given up
-        """Tell what waits, export it for at most `timeout` seconds, and end."""
+        """Send what waits, export it for at most `timeout` seconds, and stop."""
         if self._loop is None:
             return
         self._flush()
@@ -150,11 +150,11 @@ class Telemetry:
         self._complain()
 
     def _channels(self, signal: Signal) -> Iterator[TelemetryChannel]:
-        """The channels of a signal that are followed or exported."""
+        """Return the channels of a signal that are followed or exported."""
         return (channel for channel in self._followed | self._exported if channel.signal is signal)
 
     def _adjust(self) -> None:
-        """Let run what is wanted, and nothing else."""
+        """Start what is wanted, and stop the rest."""
         if self._loop is None:
             return
         self.spans.recording = self.wanted(Signal.TRACES)
@@ -216,7 +216,7 @@ class Telemetry:
                 self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
 
     def _flush(self) -> None:
-        """Tell the logs and spans that wait now, in pieces of a payload's size."""
+        """Send the logs and spans that wait now, in payloads of bounded size."""
         self._woken.clear()
         self._waking = False
         for signal, waiting in self._waiting.items():
@@ -227,7 +227,7 @@ class Telemetry:
                 self._tell(signal, piece)
 
     def _tell(self, signal: Signal, records: list[Scoped]) -> None:
-        """Bring records to the channels of their signal, to the followers and to the collector."""
+        """Send records to the channels of their signal, to the followers and to the collector."""
         for channel in self._channels(signal):
             lowest = channel.level.severity if channel.level else 0
             admitted = [each for each in records if each[1].get("severityNumber", lowest) >= lowest]
@@ -244,7 +244,7 @@ class Telemetry:
                         _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
 
     def _complain(self) -> bool:
-        """Say in the log how much was lost since the last time. Returns whether anything was."""
+        """Log the number of records that were lost since the last time. Returns whether there were any."""
         lost = self.metrics.dropped.value() - self._lost_told
         if lost:
             self._lost_told += lost
