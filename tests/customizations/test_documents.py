@@ -11,7 +11,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.customizations.containers import Contents, Origin, kept_apart
+from serai.customizations.containers import Contents, Origin, noting_problems
 from serai.customizations.documents import read_document
 from serai.customizations.trees import FetchedTree
 
@@ -31,7 +31,7 @@ def read(
     data = text.encode() if isinstance(text, str) else text
     origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", trusted=True)
     into = Contents()
-    with kept_apart(origin, path, into):
+    with noting_problems(origin, path, into):
         read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
     return into
 

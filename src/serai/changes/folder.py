@@ -55,7 +55,7 @@ def place_of(directory: str) -> Place | None:
             info = (above / ".git").lstat()
         except OSError:
             continue
-        is_file = stat.S_ISREG(info.st_mode)  # which leads elsewhere, and to another place when it is written
+        is_file = stat.S_ISREG(info.st_mode)  # a file that names another place
         return path, inode, (info.st_ino, info.st_mtime_ns if is_file else (above / ".git/HEAD").exists())
     return path, inode, None
 

@@ -95,7 +95,7 @@ class Git:
                     stdin=PIPE,
                     stderr=PIPE,
                     grace=grace,
-                    umask=persons_umask(),  # it writes files of the person; what is ours it keeps private
+                    umask=persons_umask(),  # for files of the person; private ones have `--shared=0600`
                 ) as process,
                 asyncio.timeout(_SECONDS),
             ):

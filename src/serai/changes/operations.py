@@ -114,7 +114,7 @@ async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
 
 
 def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTarget) -> Change:
-    path = path_below(directory, target.resource)  # a URI may be spelled in several ways
+    path = path_below(directory, target.resource)  # a URI can be written in several ways
     for change in changes:
         sides = [change.before] if target.side == "before" else [change.after, change.before]
         if any(side is not None and side.path == path for side in sides):

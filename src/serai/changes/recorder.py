@@ -206,7 +206,7 @@ class FolderRecorder:
         if self._repository is None:
             return frozenset()
         before = self._facts
-        with contextlib.suppress(GitFailed):  # told where it matters
+        with contextlib.suppress(GitFailed):  # reported where it matters
             self._facts = await self._repository.index_facts()
         return self._facts.forced if self._facts is not before else frozenset()
 
@@ -334,7 +334,7 @@ class FolderRecorder:
         answer = await self._run(
             *("check-ignore", "--no-index", "-z", "--stdin"),
             doing="see what is ignored",
-            data=listed([f"./{path}" for path in paths]),  # so that it has no magic
+            data=listed([f"./{path}" for path in paths]),  # so that no path has pathspec magic
             accept=(0, 1),
             variables={"GIT_LITERAL_PATHSPECS": "0"},
         )

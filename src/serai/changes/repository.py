@@ -188,7 +188,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 async def _is_ignored(repository: Repository) -> bool:
-    # This command knows no literal paths; with dots before it, a path has no magic either.
+    # This command has no literal paths; with dots before it, a path has no magic either.
     name = repository.prefix.rstrip("/").rpartition("/")[2]
     answer = await repository.run(
         *("check-ignore", "-q", "-z", "--stdin"),

@@ -255,7 +255,7 @@ class Trash:
         for discard in unfinished:
             with contextlib.suppress(OSError, DiscardBusy, FolderMoved):
                 with discard.locked():
-                    pass  # nobody is at work on it
+                    pass  # no other process is at work on it
                 if discard.undoes is None:
                     self.undo(discard)
                     continue
@@ -348,7 +348,7 @@ def _move(source: int, name: str, target: int, new_name: str) -> None:
             raise
         sync_directory(target)
         checkpoint()
-        # Out of the way in one step: whoever finds half of it after a kill must not take it for the whole.
+        # Renamed first: after a kill, half of it must not be taken for the whole.
         aside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}/moved')):016x}.tmp"
         remove(source, aside)
         os.rename(name, aside, src_dir_fd=source, dst_dir_fd=source)

@@ -29,7 +29,7 @@ TRIGGERS = ["@", "/"]
 ITEM_LIMIT = 50
 """Most offers in one answer."""
 
-# Scripts in which words stand beside each other without spaces, such as Thai, Chinese, Japanese and Korean.
+# Scripts that are written without spaces between words, such as Thai, Chinese, Japanese and Korean.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff"
     r"\uff66-\uffdc\U00020000-\U0003ffff"

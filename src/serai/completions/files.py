@@ -125,7 +125,7 @@ class FileIndex:
         self._making = None
         self._looked_at = time.monotonic()
         if not task.cancelled():
-            task.exception()  # who waited for it has it; with no listing, nothing is offered
+            task.exception()  # it was raised where the task is awaited
 
 
 def _inside(folder: Path, closed: Path | None) -> str | None:

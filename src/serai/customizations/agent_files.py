@@ -100,7 +100,7 @@ def _by_slug(slug: str, directory: Path | None, settings: Path | None, known: Kn
             except (DocumentInvalid, FileUnreadable):
                 if path.endswith(f"/{slug}.agent.yaml"):
                     raise
-                continue  # it is someone else's trouble
+                continue  # another file is broken
             if agent.slug == slug:
                 return agent
     raise AgentUnknown(

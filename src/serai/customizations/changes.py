@@ -22,7 +22,7 @@ CustomizationAction: TypeAlias = (
 )
 
 
-def together(
+def combined(
     found: Customizations, published: Sequence[Customizations], toggles: Mapping[str, bool]
 ) -> Customizations:
     """Combine what was found with what is published, as people switched it. Of equal ids the first counts.

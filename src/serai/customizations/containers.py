@@ -43,7 +43,7 @@ the same time."""
 _MAX_NAME = 256
 _MAX_PROBLEMS = 5
 _MAX_PROBLEM = 400
-# Control characters, apart from breaks and tabs, and those that turn the direction of what follows.
+# Control characters, except breaks and tabs, and those that reverse the direction of text.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -145,7 +145,7 @@ def clean(text: str) -> str:
     Half a surrogate pair, as in odd names, control characters, and characters that reverse text become
     replacement signs.
     """
-    if not text.isascii():  # two halves of one character that stand beside each other are put together
+    if not text.isascii():  # joins two halves of one character
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _UNSHOWABLE.sub("\ufffd", text.replace("\r\n", "\n"))
 
@@ -196,7 +196,7 @@ def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
 
 
 @contextmanager
-def kept_apart(origin: Origin, path: str, into: Contents) -> Generator[None]:
+def noting_problems(origin: Origin, path: str, into: Contents) -> Generator[None]:
     """Note all errors from reading one file as problems, so that the other files are still read."""
     try:
         yield

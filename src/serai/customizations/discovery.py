@@ -22,8 +22,8 @@ from serai.customizations.containers import (
     fit,
     identity,
     in_one_line,
-    kept_apart,
     load_state,
+    noting_problems,
 )
 from serai.customizations.documents import read_document
 from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
@@ -74,24 +74,24 @@ def discover(
     locked: set[str] = set()
     project = None if directory is None else os.path.realpath(directory)
     tree = DiskTree(home, prefix="~/", confined=False, seen=seen)
-    looks = [_Look(tree, Where.HOME, True, project, may_write, seen)]
+    scans = [_CustomizationScan(tree, Where.HOME, True, project, may_write, seen)]
     if settings is not None:
         tree = DiskTree(settings, prefix=f"{settings}/", confined=False, seen=seen)
-        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write, seen))
+        scans.append(_CustomizationScan(tree, Where.SETTINGS, True, project, may_write, seen))
     if directory is not None:
         tree = DiskTree(directory, seen=seen)
-        looks.insert(0, _Look(tree, Where.DIRECTORY, trusted, None, may_write, seen))
-    for look in looks:  # a home that is also the working directory counts as home: it comes later
-        look.run()
-        containers |= look.containers
-        definitions |= look.definitions
-        locked = (locked - look.containers.keys()) | look.locked
+        scans.insert(0, _CustomizationScan(tree, Where.DIRECTORY, trusted, None, may_write, seen))
+    for scan in scans:  # a home that is also the working directory counts as home: it comes later
+        scan.run()
+        containers |= scan.containers
+        definitions |= scan.definitions
+        locked = (locked - scan.containers.keys()) | scan.locked
     found = (item for items in definitions.values() for item in items)
     return Customizations(list(containers.values()), tuple(found), frozenset(locked))
 
 
 @dataclass(slots=True)
-class _Look:
+class _CustomizationScan:
     """A scan of a working directory or a home."""
 
     tree: DiskTree
@@ -132,7 +132,7 @@ class _Look:
             exists |= found.folders > 0
             into.problems += found.problems
             for path in found.files:
-                with kept_apart(origin, path, into):
+                with noting_problems(origin, path, into):
                     self._read_file(origin, path, place, into)
         writable = self._is_writable(places)
         offered = writable and any(place.offered for place in places)
@@ -222,7 +222,7 @@ class _Look:
             return
         try:
             settings, _ = read_json(origin, ".claude/settings.json") or ({}, "")
-        except FileUnreadable:  # it is told of where its hooks are
+        except FileUnreadable:  # the problem is reported with its hooks
             settings = {}
         switches = members(settings.get("enabledPlugins"))
         home = self.tree.root

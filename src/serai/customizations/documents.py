@@ -105,7 +105,7 @@ def _child(
 
 
 def _applies(fields: Mapping[str, Any], *, always: bool) -> tuple[bool | None, list[str]]:
-    # Copilot's `applyTo` and Claude Code's `paths` bring the rule in by themselves; Cursor's `globs` are a
+    # Copilot's `applyTo` and Claude Code's `paths` make the rule apply by themselves; Cursor's `globs` are a
     # condition beside `alwaysApply`.
     brought_in = _globs(fields, "applyTo", "paths")
     globs = [] if "**" in brought_in else brought_in or _globs(fields, "globs")

@@ -21,14 +21,14 @@ _MAX_PARAGRAPH = 300
 
 _BLOCK = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"\A---[ \t]*\r?\n")
-# Lines that mean what stands there. Most frontmatter has no others, and the parser takes 20 times as long.
+# Plain lines. Most frontmatter has no others, and the parser takes 20 times as long.
 _PLAIN = re.compile(
     r"""([A-Za-z][\w-]*):
         (?:[ ]+(?: ([A-Za-z0-9](?:[\w !"$-9;-~]|:(?=[!-~]))*) | "([^"\\]*)" | (\*[\w*?,./{} -]*) ))?
         [ \t]*""",
     re.ASCII | re.VERBOSE,
 )
-# A value that is not in quotes and that YAML would refuse, or take for an alias or a list.
+# A value without quotes that YAML would refuse, or read as an alias or a list.
 _LOOSE = re.compile(
     r"""^([A-Za-z][\w-]*:[ \t]+)
         ( [*@`%][^\r\n]*?                         # a glob, or a sign that YAML keeps for itself

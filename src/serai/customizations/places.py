@@ -70,7 +70,7 @@ PLACES: tuple[FilePlace, ...] = (
     # Serai
     FilePlace("Serai", _DIRECTORY, ".serai/agents", "*.agent.yaml", _AGENT),
     FilePlace("Serai", Where.SETTINGS, "agents", "*.agent.yaml", _AGENT),
-    # Neutral ground: AGENTS.md and .agents/
+    # Common to several tools: AGENTS.md and .agents/
     FilePlace("AGENTS.md", _DIRECTORY, "", "AGENTS.md", _RULE, always=True),
     FilePlace(".agents", _BOTH, ".agents/agents", "**/*.md", _AGENT, offered=True),
     FilePlace(".agents", _BOTH, ".agents/skills", "*/SKILL.md", _SKILL, offered=True),

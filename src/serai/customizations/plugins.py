@@ -31,8 +31,8 @@ from serai.customizations.containers import (
     Origin,
     fit,
     in_one_line,
-    kept_apart,
     load_state,
+    noting_problems,
 )
 from serai.customizations.documents import read_document
 from serai.customizations.places import MANIFESTS
@@ -81,7 +81,7 @@ def read_plugin(origin: Origin) -> PluginContents:
     into = PluginContents()
     manifest: dict[str, Any] = {}
     text = ""
-    with kept_apart(origin, "", into):
+    with noting_problems(origin, "", into):
         into.manifest = next((path for path in MANIFESTS if is_there(origin.tree, path)), None)
         if into.manifest and (found := read_json(origin, into.manifest)):
             manifest, text = found
@@ -114,7 +114,7 @@ class _PluginReading:
         """Read a file, unless it was read already."""
         if path not in self.into.seen:
             self.into.seen.add(path)
-            with kept_apart(self.origin, path, self.into):
+            with noting_problems(self.origin, path, self.into):
                 read(path)
 
     def document(self, path: str, folder: str, contents: CustomizationType) -> None:

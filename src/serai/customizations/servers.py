@@ -23,7 +23,7 @@ _MAX_MEMORY = 32 * 1024 * 1024
 _MAX_PLACED = 64 * 1024
 """Longest text in which the places of servers are looked for: a thousand of them take half a second."""
 
-# Possessive throughout: no input makes them go back over what they have read.
+# All possessive, so that no input makes them backtrack.
 _STRING = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?")
 _COMMA = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")

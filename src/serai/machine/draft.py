@@ -62,7 +62,7 @@ class Draft:
     def __enter__(self) -> Self:
         where = _path_of(self._directory)
         if self._note is not None and where is not None:
-            # Without a note it works as well. It is not synced: it has to survive the process alone.
+            # A draft works without a note, too. The note is not synced: it only has to survive the process.
             with suppress(OSError), open(self._note, "wb", opener=_private) as note:
                 note.write(os.fsencode(where))
         return self
@@ -214,7 +214,7 @@ def remove_leftovers(notes: Iterable[Path]) -> int:
     removed = 0
     for note in notes:
         try:
-            # In that very directory: not where a link leads that has its name by now.
+            # In that directory itself: a link that has its name by now is not followed.
             with parent_below("/", f"{os.fsdecode(note.read_bytes())}/{note.name}") as (directory, name):
                 removed += remove(directory, name)
         except OSError as error:

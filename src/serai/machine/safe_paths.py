@@ -33,11 +33,11 @@ MAX_DEPTH = 256
 """Most directories on one path. Each is held open meanwhile, and the host has a limited number of handles."""
 
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
-# To pass through a directory one needs leave to search it, not to read it. Where the system cannot open a
-# directory for that alone, it must be readable too.
+# Passing through a directory needs permission to search it, not to read it. Where the system cannot open a
+# directory for that alone, it must be readable, too.
 _TO_WALK = _SAFELY | os.O_DIRECTORY | getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
 _TO_LIST = _SAFELY | os.O_DIRECTORY | os.O_RDONLY
-# Opening a pipe or a device must neither wait nor make it our terminal.
+# Opening a pipe or a device must neither block nor make it the host's terminal.
 _TO_USE = _SAFELY | os.O_NONBLOCK | os.O_NOCTTY
 _MAYBE_LINK = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
@@ -175,7 +175,7 @@ class Walk:
                 else:
                     self.name = self._ahead.pop()
                     return self._check_end()
-        if len(self._steps) > 1:  # the way ended with `..`: the end is a directory that is held
+        if len(self._steps) > 1:  # the path ended with `..`: its end is a directory that is held
             last = self._steps.pop()
             self.name, self.info = last.name, os.fstat(last.handle)
             os.close(last.handle)
@@ -195,11 +195,11 @@ class Walk:
 
     def _hold(self, name: str, handle: int) -> None:
         crosses = not self._steps or os.fstat(handle).st_dev != self._steps[-1].identity[0]
-        self._steps.append(_Step(name, handle, identity(os.fstat(handle))))  # from now on it will be closed
+        self._steps.append(_Step(name, handle, identity(os.fstat(handle))))  # now `__exit__` closes it
         if self._steps[-1].identity in self._avoid:
             raise PathRefused("it belongs to the host itself")
         if crosses:
-            _refuse_window(handle)
+            _refuse_kernel_view(handle)
         if len(self._steps) > MAX_DEPTH:
             raise PathRefused(f"it is more than {MAX_DEPTH} directories deep")
 
@@ -257,9 +257,9 @@ class Walk:
         if identity(self.info) in self._avoid:
             raise PathRefused("it belongs to the host itself")
         if stat.S_ISDIR(self.info.st_mode) and self.info.st_dev != self._steps[-1].identity[0]:
-            handle = os.open(self.name, _TO_WALK, dir_fd=self.here)  # here a view of the system may begin
+            handle = os.open(self.name, _TO_WALK, dir_fd=self.here)  # a view of the kernel may begin here
             try:
-                _refuse_window(handle)
+                _refuse_kernel_view(handle)
             finally:
                 os.close(handle)
 
@@ -287,11 +287,11 @@ def open_safely(directory: int, name: str, flags: int = os.O_RDONLY) -> int:
         PathRefused: It is a link, a device, a pipe, a socket, or a view of the kernel.
         OSError: It is not there, or cannot be opened.
     """
-    _refuse_unusual(os.stat(name, dir_fd=directory, follow_symlinks=False))  # a device may act when opened
+    _refuse_unusual(os.stat(name, dir_fd=directory, follow_symlinks=False))  # opening a device may act
     handle = os.open(name, _TO_USE | flags, dir_fd=directory)
     try:
         _refuse_unusual(os.fstat(handle))
-        _refuse_window(handle)
+        _refuse_kernel_view(handle)
     except BaseException:
         os.close(handle)
         raise
@@ -305,8 +305,8 @@ def _refuse_unusual(info: os.stat_result) -> None:
         raise PathRefused("it is a device, a pipe or a socket")
 
 
-def _refuse_window(handle: int) -> None:
-    if is_window(handle):
+def _refuse_kernel_view(handle: int) -> None:
+    if is_kernel_view(handle):
         raise PathRefused("it is a view of the system, not on a disk")
 
 
@@ -368,10 +368,9 @@ def _empty(directory: int, name: str, device: int, depth: int) -> None:
 
 # -- permissions ---------------------------------------------------------------------------------------------
 #
-# There are two umasks: the host's own, which keeps all private, and the person's. Nothing that the host makes
-# can be read by others, whoever forgets to say so. What it makes for a person says so itself: programs that
-# it starts for them get their umask back (`persons_umask`), and so do files and folders that clients make in
-# theirs (`share`).
+# There are two umasks: the host's own, which keeps all private, and the person's. So whatever the host makes
+# is private by default. Programs that it starts for the person get the person's umask (`persons_umask`), and
+# so do files and folders that clients make in the person's folders (`share`).
 
 _PRIVATE = 0o077
 _persons_umask = -1
@@ -416,7 +415,7 @@ def make_folder(directory: int, name: str) -> bool:
 
 # proc, sysfs, devpts, cgroup, cgroup2; configfs, debugfs, tracefs, securityfs, bpf; efivarfs, pstore,
 # fusectl, selinuxfs, smackfs; binfmt_misc, nsfs, mqueue, resctrl
-_WINDOWS = frozenset(
+_KERNEL_VIEWS = frozenset(
     (
         *(0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270),
         *(0x62656570, 0x64626720, 0x74726163, 0x73636673, 0xCAFE4A11),
@@ -427,7 +426,7 @@ _WINDOWS = frozenset(
 _fstatfs = getattr(ctypes.CDLL(None), "fstatfs", None) if sys.platform == "linux" else None
 
 
-def is_window(handle: int) -> bool:
+def is_kernel_view(handle: int) -> bool:
     """Tell whether a file or directory is a view of the kernel: `/proc`, `/sys` and their like.
 
     Reading one tells about processes, writing one changes the machine, and its files say that they are
@@ -437,5 +436,5 @@ def is_window(handle: int) -> bool:
         return False
     buffer = ctypes.create_string_buffer(512)
     if _fstatfs(handle, buffer) != 0:
-        return True  # what cannot say what it is, is not a file to read
-    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _WINDOWS
+        return True  # a file of an unknown kind is not read
+    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _KERNEL_VIEWS

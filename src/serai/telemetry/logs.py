@@ -97,7 +97,7 @@ class LogTap(logging.Handler):
         if _unheard.get():
             return
         try:
-            with unheard():  # a mask that logs would come back to here
+            with unheard():  # a mask that logs would call this again
                 made = self._record(record)
         except Exception:  # noqa: BLE001 - logging never raises; and unmasked it must not be told
             self._lost()

@@ -157,7 +157,7 @@ class Cleaner:
         match value:
             case str():
                 return {"stringValue": self.text(value)}
-            case bool():  # before int, which it is too
+            case bool():  # before int, since a bool is an int, too
                 return {"boolValue": value}
             case int() if -(2**63) <= value < 2**63:
                 return {"intValue": str(value)}

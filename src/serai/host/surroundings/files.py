@@ -37,7 +37,7 @@ from serai.machine.files import (
     FileThreads,
     Roots,
     find,
-    wanted,
+    requested_root,
 )
 from serai.machine.files.refusals import denied
 
@@ -287,7 +287,7 @@ def _asked(params: ResourceRequestParams, home: Path) -> FileRoot:
         ProtocolError: `PERMISSION_DENIED`: it would be refused all the same.
         ValueError: It is no path.
     """
-    root = wanted(params)
+    root = requested_root(params)
     try:
         with find(params.uri, Roots.of(root).closing(home), write=root.writable):
             pass

@@ -26,7 +26,7 @@ from serai.machine.files.moves import (
     move as move,
 )
 from serai.machine.files.place import Place as Place, find as find
-from serai.machine.files.roots import FileRoot as FileRoot, Roots as Roots, wanted as wanted
+from serai.machine.files.roots import FileRoot as FileRoot, Roots as Roots, requested_root as requested_root
 from serai.machine.files.threads import FileThreads as FileThreads
 from serai.machine.files.writes import write as write
 from serai.uris import path_of as path_of, uri_of as uri_of

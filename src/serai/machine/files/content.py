@@ -20,7 +20,7 @@ from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceRead
 from serai.errors import InvalidParams
 from serai.machine.draft import PIECE, pieces
 from serai.machine.files.place import etag, find
-from serai.machine.files.refusals import told
+from serai.machine.files.refusals import client_errors
 from serai.machine.files.roots import Roots
 
 _decoder = codecs.getincrementaldecoder("utf-8")
@@ -74,7 +74,7 @@ class Content:
             for piece in self._raw(PIECE):
                 if not zeros and b"\0" in piece:
                     return False
-                if not piece.isascii() or decoder.getstate()[0]:  # the first is many times faster to find out
+                if not piece.isascii() or decoder.getstate()[0]:  # ASCII is many times faster to recognise
                     decoder.decode(piece)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -82,7 +82,7 @@ class Content:
         return True
 
     def _raw(self, size: int) -> Iterator[bytes]:
-        with told(self._uri):
+        with client_errors(self._uri):
             yield from pieces(self._descriptor, 0, self.size, size)
 
     def pieces(self) -> Iterator[bytes]:
@@ -95,7 +95,7 @@ class Content:
             ProtocolError: The file cannot be read any further.
         """
         if self.encoding == ContentEncoding.BASE64:
-            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last piece is padded
+            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last is padded
                 yield base64.b64encode(piece)
             return
         decoder = _decoder("replace")
@@ -126,7 +126,7 @@ class Content:
             ProtocolError: The lines are longer than that, or cannot be read.
         """
         found = bytearray()
-        with told(self._uri), open(self._descriptor, "rb", closefd=False) as file:
+        with client_errors(self._uri), open(self._descriptor, "rb", closefd=False) as file:
             for line in islice(file, first, last):
                 found += line
                 if len(found) > most:

@@ -17,7 +17,7 @@ from serai.ahp.commands import (
 from serai.errors import ProtocolError
 from serai.machine.files.content import content_type
 from serai.machine.files.place import etag, find
-from serai.machine.files.refusals import not_found, told
+from serai.machine.files.refusals import client_errors, not_found
 from serai.machine.files.roots import Roots
 from serai.uris import uri_of
 
@@ -44,7 +44,7 @@ def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResu
     with find(params.uri, roots) as place:
         handle = place.open_directory()
         try:
-            with told(params.uri), os.scandir(handle) as entries:
+            with client_errors(params.uri), os.scandir(handle) as entries:
                 found = [
                     DirectoryEntry(name=_shown(entry.name), type=_type(entry, place.path, roots))
                     for entry in entries
@@ -86,7 +86,7 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
         ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
     """
     follow = params.follow_symlinks is not False
-    with find(params.uri, roots, follow=follow) as place, told(params.uri):
+    with find(params.uri, roots, follow=follow) as place, client_errors(params.uri):
         info = place.info
         if info is None:
             raise not_found(params.uri)

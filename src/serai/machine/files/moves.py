@@ -17,9 +17,9 @@ from serai.ahp.commands import (
 from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusively
 from serai.machine.files.place import Place, find, find_or_make, open_regular
-from serai.machine.files.refusals import denied, exists, not_found, told
+from serai.machine.files.refusals import client_errors, denied, exists, not_found
 from serai.machine.files.roots import Roots
-from serai.machine.files.threads import alone_at, go_on, notes_folder
+from serai.machine.files.threads import check_not_stopping, locked_places, notes_folder
 from serai.machine.safe_paths import (
     identity,
     look,
@@ -48,7 +48,7 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
         find(params.source, roots, whole=True) as source,
         find(params.destination, roots, write=True, follow=not exclusive) as destination,
     ):
-        with told(source.uri):
+        with client_errors(source.uri):
             info = source.look()
         if info is None:
             raise not_found(source.uri)
@@ -69,15 +69,15 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
         if there is not None and (exclusive or stat.S_ISDIR(there.st_mode)):
             raise exists(destination.uri, "a directory" if stat.S_ISDIR(there.st_mode) else "something")
         if there is not None and stat.S_ISREG(there.st_mode):
-            like, _ = destination.open(flags=os.O_RDWR)  # one that may not be written is not replaced either
+            like, _ = destination.open(flags=os.O_RDWR)  # a file without write permission is not replaced
             held.callback(os.close, like)
         with (
-            told(destination.uri),
+            client_errors(destination.uri),
             Draft(destination.here, destination.name, notes=notes_folder()) as draft,
         ):
             new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
             copy_range(original, new, 0, info.st_size)
-            with alone_at(destination):
+            with locked_places(destination):
                 draft.commit(exclusive=exclusive)
 
 
@@ -86,22 +86,22 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
         raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
 
     def opened(directory: int, name: str) -> int:
-        go_on()
+        check_not_stopping()
         shown = source.uri if directory == source.here else f"{source.uri} (at {name!r})"
         found = look(directory, name)
         if found is not None and stat.S_ISDIR(found.st_mode):
-            with told(shown):
+            with client_errors(shown):
                 return open_safely(directory, name)
         return open_regular(directory, name, shown)[0]
 
     with (
-        told(destination.uri),
+        client_errors(destination.uri),
         Draft(destination.here, destination.name, notes=notes_folder()) as draft,
     ):
         if destination.look() is not None:
             raise exists(destination.uri)
         copy_entry(source.here, source.name, destination.here, draft.beside, opened=opened)
-        with alone_at(destination):
+        with locked_places(destination):
             draft.commit(exclusive=True)
 
 
@@ -126,13 +126,13 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
             raise not_found(params.source)
         if identity(source.info) in destination.above:
             raise InvalidParams("a directory cannot be moved into itself", field="params.destination")
-        with told(params.destination):
+        with client_errors(params.destination):
             _rename(source, destination, exclusive=exclusive)
     return EmptyResult()
 
 
 def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
-    with alone_at(source, destination):
+    with locked_places(source, destination):
         if destination.look() is not None and exclusive:
             raise exists(destination.uri)
         old, new = source.name, destination.name
@@ -164,8 +164,8 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
     """
     with (
         find(params.uri, roots, write=True, follow=False, itself=False, whole=True) as place,
-        told(params.uri),
-        alone_at(place),
+        client_errors(params.uri),
+        locked_places(place),
     ):
         info = place.look()
         if info is None:

@@ -3,7 +3,7 @@
 A path is walked from `/` as `serai.machine.safe_paths` does it. At the end, the directory that the name is
 really in is held open: the name in it is a *place*. Only then it is judged whether the place is inside a
 root. The path may lead outside and come back, as it does with every absolute link. About what is outside
-nothing is told, not even whether it exists.
+nothing is client_errors, not even whether it exists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from serai.errors import ProtocolError
-from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
+from serai.machine.files.refusals import (
+    client_error,
+    client_errors,
+    denied,
+    exists,
+    not_found,
+    outside,
+    wrong_kind,
+)
 from serai.machine.files.roots import Roots
 from serai.machine.safe_paths import (
     Identity,
@@ -77,7 +85,7 @@ class Place(Walk):
         """
         if self.info is not None and not self.is_directory:
             raise wrong_kind(self.uri, "is no directory")
-        with told(self.uri):
+        with client_errors(self.uri):
             return open_directory(self.here, self.name)
 
 
@@ -133,12 +141,12 @@ def find_or_make(uri: str, roots: Roots) -> None:
                     raise exists(uri) from None
                 if not is_inside or not isinstance(error, FileNotFoundError):
                     raise _failed(place, error, roots, write=True) from error
-                with told(uri):
+                with client_errors(uri):
                     place.make()
         _judge(place, roots, write=True)
         _refuse_unusual(place.info, uri)
         if place.info is None:
-            with told(uri):
+            with client_errors(uri):
                 make_folder(place.here, place.name)
             place.look()
         if not place.is_directory:
@@ -155,7 +163,7 @@ def open_regular(
     Raises:
         ProtocolError: It is not there, is no regular file, has several names, or cannot be opened.
     """
-    with told(uri):
+    with client_errors(uri):
         handle = open_safely(directory, name, flags)
     info = os.fstat(handle)
     problem = None
@@ -186,7 +194,7 @@ def etag(info: os.stat_result) -> str:
 def _failed(place: Place, error: OSError, roots: Roots, *, write: bool) -> ProtocolError:
     """Return the error for a path that could not be walked. It says nothing about what is outside."""
     if isinstance(error, PathRefused) or roots.allow(place.path, write=write):
-        return translated(error, place.uri)
+        return client_error(error, place.uri)
     return outside(place.uri, write=write)
 
 

@@ -61,15 +61,15 @@ def wrong_kind(uri: str, what: str) -> InvalidParams:
 
 
 @contextmanager
-def told(uri: str) -> Generator[None]:
+def client_errors(uri: str) -> Generator[None]:
     """Turn errors of the system about a file into those that clients get. Other errors pass."""
     try:
         yield
     except OSError as error:
-        raise translated(error, uri) from error
+        raise client_error(error, uri) from error
 
 
-def translated(error: OSError, uri: str) -> ProtocolError:
+def client_error(error: OSError, uri: str) -> ProtocolError:
     """Return what a client gets for an error of the system about a file."""
     number, said = error.errno, error.strerror or type(error).__name__
     if number in _MISSING:

@@ -77,7 +77,7 @@ class Roots:
         return any(root.holds(named, itself=itself) and (root.writable or not write) for root in self.all)
 
 
-def wanted(params: ResourceRequestParams) -> FileRoot:
+def requested_root(params: ResourceRequestParams) -> FileRoot:
     """Return the root that a `resourceRequest` asks for, resolved now. Who may write may read as well.
 
     Raises:

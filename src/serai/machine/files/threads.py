@@ -62,7 +62,7 @@ def notes_folder() -> Path | None:
     return threads.notes if threads is not None else None
 
 
-def go_on() -> None:
+def check_not_stopping() -> None:
     """Stop work that takes long when the host closes. Such work calls this now and then.
 
     Raises:
@@ -79,10 +79,10 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def alone_at(*places: Place) -> Generator[None]:
+def locked_places(*places: Place) -> Generator[None]:
     """Lock some places against changes by others in this process. Other programs may change them."""
     with ExitStack() as held:
-        for where in sorted({_where(place) for place in places}):  # in one order: no two wait crosswise
+        for where in sorted({_where(place) for place in places}):  # in one order, to avoid a deadlock
             with _guard:
                 lock = _locks.setdefault(where, threading.Lock())
             held.enter_context(lock)
@@ -90,6 +90,6 @@ def alone_at(*places: Place) -> Generator[None]:
 
 
 def _where(place: Place) -> _Where:
-    # Names that one file system takes for the same must share a lock, whatever another one does with them.
+    # Names that are the same on some file systems share a lock on all of them.
     name = unicodedata.normalize("NFKC", place.name.casefold()).casefold()
     return identity(os.fstat(place.here)), name

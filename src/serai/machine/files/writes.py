@@ -10,9 +10,9 @@ from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, 
 from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_range, write_all
 from serai.machine.files.place import Place, etag, find
-from serai.machine.files.refusals import conflict, exists, told
+from serai.machine.files.refusals import client_errors, conflict, exists
 from serai.machine.files.roots import Roots
-from serai.machine.files.threads import alone_at, notes_folder
+from serai.machine.files.threads import locked_places, notes_folder
 
 
 def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
@@ -36,8 +36,8 @@ def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
     create_only = bool(params.create_only)
     with (
         find(params.uri, roots, write=True, follow=not create_only) as place,
-        told(params.uri),
-        alone_at(place),
+        client_errors(params.uri),
+        locked_places(place),
     ):
         info = place.look()
         if info is not None and (create_only or stat.S_ISDIR(info.st_mode)):
@@ -93,7 +93,7 @@ def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
         except OSError:
-            # Take back what is there of it, unless another program has added something meanwhile.
+            # Remove the part that was written, unless another program has added something meanwhile.
             if os.fstat(descriptor).st_size == info.st_size + written:
                 os.ftruncate(descriptor, info.st_size)
             raise
@@ -106,7 +106,7 @@ def _rewrite(
     place: Place, data: bytes, params: ResourceWriteParams, mode: ResourceWriteMode, position: int
 ) -> None:
     """Write the old content up to a point, the data, and except for `truncate` the old content after it."""
-    # Opened for writing too, so that a file that may not be written is not replaced either.
+    # Opened for writing too, so that a file without write permission is not replaced.
     descriptor, info = place.open(flags=os.O_RDWR)
     try:
         _check_version(info, params)

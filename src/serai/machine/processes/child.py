@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# Imported, the keeper need not be compiled each time.
+# As an imported module, the keeper is not compiled each time.
 _KEEPER = "import sys; sys.path.append(sys.argv[1]); import keeper; keeper.main(int(sys.argv[2]))"
 _FOLDER = str(Path(__file__).parent)
 _START_LIMIT = 30.0
@@ -80,7 +80,7 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
             pass_fds=[theirs.fileno()],
             cwd="/",
             env=inheritable(os.environ),
-            start_new_session=True,  # what is typed or signalled to end the host does not reach it
+            start_new_session=True,  # keys and signals that end the host do not reach it
         )
         theirs.close()
         undo.callback(_undo, keeper, ours)
@@ -88,7 +88,7 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
         data = marshal.dumps(request)
         ours.sendall(len(data).to_bytes(HEADER, "big") + data)
         line = b""
-        while not line.endswith(b"\n"):  # and nothing of what may follow it already
+        while not line.endswith(b"\n"):  # byte by byte, since more lines may follow
             told = ours.recv(1)
             if not told:
                 raise ConnectionResetError(errno.ECONNRESET, "its keeper was killed")
@@ -137,7 +137,7 @@ class Child:
         self._words = b""
         self._is_ending = False
         self._link.setblocking(False)
-        self._loop.add_reader(self._link, self._hear)
+        self._loop.add_reader(self._link, self._read_link)
 
     @property
     def exit(self) -> Exit | None:
@@ -170,14 +170,14 @@ class Child:
             await asyncio.wait([self._exit], timeout=eof)
         if not self._is_ending and not self._gone.done():
             self._is_ending = True
-            with suppress(OSError):  # the keeper is gone, which `_hear` will learn
+            with suppress(OSError):  # the keeper is gone, which `_read_link` will notice
                 self._link.send(f"end {grace} {int(self._on_terminal)}".encode())
             late = self._loop.call_later(grace + _KEEPER_LIMIT, self.keeper.kill)
             self._gone.add_done_callback(lambda _: late.cancel())
         await self.gone()
         return self.exit or Exit()
 
-    def _hear(self) -> None:
+    def _read_link(self) -> None:
         """Read how the process has ended from the keeper, which closes the link when all is over."""
         try:
             heard = self._link.recv(4096)
@@ -202,7 +202,7 @@ class Child:
         if not self._exit.done():  # someone has killed the keeper
             self._exit.set_result(Exit())
             with suppress(OSError):
-                os.killpg(self.pid, signal.SIGKILL)  # of what has left its group nobody knows any more
+                os.killpg(self.pid, signal.SIGKILL)  # processes that have left the group are unknown
         self._forget(self)
         self._gone.set_result(None)
 
@@ -235,6 +235,6 @@ async def to_its_end(work: Awaitable[T]) -> T:
             cancelled = error
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # it is known now: nobody else is told
+            task.exception()  # marks the exception as retrieved
         raise cancelled
     return task.result()

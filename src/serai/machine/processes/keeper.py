@@ -51,15 +51,15 @@ _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 
 def main(link: int) -> None:
     """Start a child, and stay until nothing of it is left."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # they are meant for the host
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # they are for the host
         signal.signal(number, signal.SIG_IGN)
     os.set_inheritable(link, False)
     request = receive(link)
-    control_process(_SET_CHILD_SUBREAPER, 1)  # the parent of all that loses its own below
+    control_process(_SET_CHILD_SUBREAPER, 1)  # orphans below become its children
     woken = wake_when_children_end()
     child, error = start(request)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):  # they are the child's now
+    for stream in range(3):  # the streams belong to the child now
         os.dup2(nothing, stream)
     say(link, f"failed {error}" if error else f"started {child}")
     if error:
@@ -142,7 +142,7 @@ def become(request: Request) -> None:
         os.umask(umask)
     for number in range(1, _REAL_TIME):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)  # whatever the host was started to ignore
+            signal.signal(number, signal.SIG_DFL)  # the host may have been started with some ignored
     os.execve(argv[0], argv, environ)  # noqa: S606 - to start programs is what this is for
 
 

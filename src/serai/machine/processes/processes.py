@@ -89,7 +89,7 @@ class Processes:
         """End all children and start no more. When cancelled, the keepers end the rest."""
         self._closed = True
         async with self._spawning:
-            pass  # whoever is being started is a child now, and nobody is after that
+            pass  # a start that is under way has ended now, and no other begins
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
 
 
@@ -222,16 +222,14 @@ async def _end(process: Process, grace: float) -> None:
         _signal(process, signal.SIGTERM)
         with suppress(TimeoutError, asyncio.CancelledError):
             await asyncio.wait_for(process.wait(), grace)
-    # The first of the group may have gone without the others. Nobody can have its number so soon.
+    # The leader of the group may have ended before the others. Its number is not reused so soon.
     kill(process)
     if process.stdin is not None:
         process.stdin.close()
     ended = False
     while not ended:
         with suppress(asyncio.CancelledError):
-            await (
-                process.communicate()
-            )  # what is left in the pipes has to be read before they count as closed
+            await process.communicate()  # the pipes count as closed once they are read to the end
             ended = True
 
 

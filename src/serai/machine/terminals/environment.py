@@ -12,7 +12,7 @@ from serai.machine.processes.environment import inheritable
 
 _SCRIPTS = Path(__file__).parent / "shell"
 
-# They describe the terminal that the host was started from, which is not the one that is started here.
+# They describe the terminal that the host was started from, not the new one.
 _OF_ANOTHER_TERMINAL = frozenset(
     {"COLUMNS", "LINES", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "VTE_VERSION"}
 )
@@ -63,7 +63,7 @@ def plan_launch(
 def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> ShellLaunch | None:
     if len(command) != 1:
         return None
-    login = sys.platform == "darwin"  # there every terminal's shell is a login shell
+    login = sys.platform == "darwin"  # macOS starts login shells in terminals
     match Path(command[0]).name:
         case "bash":
             environ = {**environ, "SERAI_NONCE": nonce}

@@ -22,7 +22,7 @@ HELD_BOUND = 64 * 1024
 TITLE_SHOWN = 256
 """Longest title that is reported, in characters."""
 _ECHO_BOUND = 16 * 1024
-_UNSEEN = 137
+_UNKNOWN_EXIT = 137
 """Exit code of a program whose end nobody saw: 128 and the number of KILL. Its keeper was killed, and the
 program with it."""
 
@@ -34,11 +34,11 @@ _OUR_OPENINGS = tuple(f"\x1b]{number};" for number in _OURS)
 _ABORTED = ("\x18", "\x1a")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _ESCAPED = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
-# Escape sequences, as far as they are in what a line editor writes: CSI, control strings, two-character ones.
+# Escape sequences that line editors write: CSI, control strings, and those of two characters.
 _SEQUENCE = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]")
 
 
-class TerminalOutput:
+class TerminalParser:
     """Parses the output of one terminal, in pieces of any size, into actions in their order.
 
     Text is in one action as long as nothing else happens. Of titles and directories only the last is kept: a
@@ -61,7 +61,7 @@ class TerminalOutput:
         self._text: list[str] = []
         self._title: str | None = None
         self._cwd: str | None = None
-        self._told: tuple[str | None, str | None] = None, None
+        self._last_taken: tuple[str | None, str | None] = None, None
         """Title and directory that were taken last."""
         self._exited: a.TerminalExitedAction | None = None
         self._detects = False
@@ -76,7 +76,7 @@ class TerminalOutput:
         """Take all actions that wait."""
         self._end_text()
         actions, self._actions = self._actions, []
-        title, cwd = self._told
+        title, cwd = self._last_taken
         if self._title is not None:
             title = self._title
             actions.append(a.TerminalTitleChangedAction(title=title))
@@ -85,14 +85,14 @@ class TerminalOutput:
             actions.append(a.TerminalCwdChangedAction(cwd=cwd))
         if self._exited is not None:
             actions.append(self._exited)
-        self._told = title, cwd
+        self._last_taken = title, cwd
         self._title = self._cwd = self._exited = None
         self.size = 0
         return actions
 
     def feed(self, text: str) -> None:
         """Parse a piece of the output."""
-        # A single character is found a hundred times faster than two, and most output has none of some.
+        # A single character is found a hundred times faster than two, and much output lacks one of them.
         if not self._held and (
             "\x1b" not in text or (("]" not in text or not _OSC.search(text)) and text[-1] != "\x1b")
         ):
@@ -108,7 +108,7 @@ class TerminalOutput:
                 self._mark(body)
             elif number not in _OURS and end not in _ABORTED:
                 title = cleaned(body)[:TITLE_SHOWN]
-                self._title = None if title == self._told[0] else title
+                self._title = None if title == self._last_taken[0] else title
         rest = _UNFINISHED.search(text, at)
         is_held = rest is not None and len(text) - rest.start() <= HELD_BOUND
         start = rest.start() if rest is not None and is_held else len(text)
@@ -124,7 +124,7 @@ class TerminalOutput:
             self._show(self._held)
         self._held = ""
         self._finish(status)
-        self._exited = a.TerminalExitedAction(exit_code=_UNSEEN if status is None else status)
+        self._exited = a.TerminalExitedAction(exit_code=_UNKNOWN_EXIT if status is None else status)
 
     def _show(self, text: str) -> None:
         if text:
@@ -152,12 +152,12 @@ class TerminalOutput:
                 self._finish(int(status) if status.isascii() and status.isdigit() else None)
             case ["P", value] if value.startswith("Cwd=/"):
                 cwd = Path(_unescape(value.removeprefix("Cwd="))).as_uri()
-                self._cwd = None if cwd == self._told[1] else cwd
+                self._cwd = None if cwd == self._last_taken[1] else cwd
             case _:
                 pass
 
     def _start(self, line: str) -> None:
-        self._finish(None)  # the end of the one before was not told
+        self._finish(None)  # the end of the command before was not reported
         self.at_prompt = False
         self._commands += 1
         name = f"command-{self._commands}"
@@ -192,15 +192,15 @@ def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else "\\", text)
 
 
-def _line(told: str, echo: str | None, *, sure: bool) -> str:
+def _line(reported: str, echo: str | None, *, sure: bool) -> str:
     """Return the command line that the shell reports, or the typed text where the report may be stale.
 
     A shell that keeps repeated lines out of its history, or those that begin with a space, reports the line
     before. If that is also what was typed, it is right.
     """
     if sure or not echo:
-        return told
+        return reported
     typed = _CONTROL.sub(" ", _SEQUENCE.sub("", echo)).strip()
-    if not typed or "".join(typed.split()).endswith("".join(told.split()) or " "):
-        return told
+    if not typed or "".join(typed.split()).endswith("".join(reported.split()) or " "):
+        return reported
     return typed

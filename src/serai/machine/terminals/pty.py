@@ -11,7 +11,7 @@ from dataclasses import dataclass
 INPUT_BOUND = 1024 * 1024
 """Most input that waits for a program that does not read, in bytes."""
 
-_IUTF8 = 0x4000  # the system then erases characters, not bytes; Python 3.11 has no name for it
+_IUTF8 = 0x4000  # makes the system erase characters, not bytes; Python 3.11 has no name for it
 _IFLAG = 0
 
 
@@ -94,5 +94,5 @@ class Keyboard:
         except BlockingIOError:
             return
         except OSError:
-            self._waiting.clear()  # nobody is there to read it
+            self._waiting.clear()  # the program is gone
         self._loop.remove_writer(self._master)

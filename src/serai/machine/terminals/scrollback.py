@@ -82,7 +82,7 @@ class BoundedTerminal(LiveState[TerminalState]):
             self.whole.apply(action, now)
         match action:
             case a.TerminalCommandExecutedAction():
-                self._size += _PART * 2 + len(action.command_line)  # and text after it begins a part
+                self._size += _PART * 2 + len(action.command_line)  # text after it begins another part
             case a.TerminalClearedAction():
                 self._size = self.cut = 0
                 self.notice = ""

@@ -25,7 +25,7 @@ from serai.errors import InvalidParams, ProcessNotStarted
 from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.environment import plan_launch
-from serai.machine.terminals.marks import TerminalOutput
+from serai.machine.terminals.marks import TerminalParser
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
 
 BATCH = 128 * 1024
@@ -43,14 +43,14 @@ _RETRY = 0.2
 _LARGEST = 65535
 
 
-class _Desk(threading.local):
+class _ReadBuffer(threading.local):
     """The buffer that all terminals of a thread read into, one after the other: it stays in the cache."""
 
     def __init__(self) -> None:
         self.view = memoryview(bytearray(BATCH + 64 * 1024))
 
 
-_desk = _Desk()
+_read_buffer = _ReadBuffer()
 
 
 class Terminal:
@@ -63,14 +63,14 @@ class Terminal:
         self._loop = asyncio.get_running_loop()
         self._half = b""
         """Beginning of a character whose end was not read yet."""
-        self._output = TerminalOutput(nonce)
+        self._output = TerminalParser(nonce)
         self._news: asyncio.Future[None] | None = None
-        # While there is little, the loop says when there is more. While there is much, it is read by the
-        # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.
+        # Little output is read when the loop says that there is some. Much output is read by the clock, since
+        # asking the loop each time would cost more than reading. A full batch has to be taken first.
         self._awaits = False
         self._again: asyncio.TimerHandle | None = None
         self._last_read = 0.0
-        self._ripe = False
+        self._is_ready = False
         """True when the waiting text may be taken: it is all, or enough, or has waited long enough."""
         self._taken = 0.0
         self._hung_up = False
@@ -136,7 +136,7 @@ class Terminal:
             os.close(pty.slave)
             return cls(child, pty, nonce if launch.integrated else None)
 
-        # The ends of the pty must stay open until the process has its own, also if nobody waits any more.
+        # The ends of the pty must stay open until the process has its own, also when this is cancelled.
         return await uninterrupted(begin(), undo=Terminal.end)
 
     @property
@@ -157,7 +157,7 @@ class Terminal:
         The last action is `terminal/exited`. Its code is the program's, or 128 and the number of the signal
         that ended it; that of KILL when nobody saw it end. One task at a time; cancelling it loses nothing.
         """
-        while not self._ripe:
+        while not self._is_ready:
             if self._over.is_set():
                 return []
             self._news = self._loop.create_future()
@@ -165,7 +165,7 @@ class Terminal:
                 await self._news
             finally:
                 self._news = None
-        self._ripe = False
+        self._is_ready = False
         full = self._output.size >= BATCH
         actions = self._output.take()
         self._taken = self._loop.time()
@@ -200,7 +200,7 @@ class Terminal:
         """
         how = await self._child.end(grace=grace)
         await self._over_within(2 * _QUIET)
-        if not self._over.is_set():  # nobody takes its output
+        if not self._over.is_set():  # its output is not taken
             self._finish(how)
         return how
 
@@ -240,11 +240,11 @@ class Terminal:
     def _read_some(self) -> int:
         """Read what fits into the batch. Returns the number of bytes."""
         self._hung_up = False
-        view = _desk.view
+        view = _read_buffer.view
         start = size = len(self._half)
         view[:start] = self._half
         full = max(start + 1, BATCH - self._output.size)
-        readv, master = os.readv, self._master  # this is the one loop that has to be quick
+        readv, master = os.readv, self._master  # this loop has to be quick
         while size < full:
             try:
                 count = readv(master, (view[size:],))
@@ -298,8 +298,8 @@ class Terminal:
         self._wake()
 
     def _wake(self) -> None:
-        self._ripe = bool(self._output)
-        if self._ripe and self._news is not None and not self._news.done():
+        self._is_ready = bool(self._output)
+        if self._is_ready and self._news is not None and not self._news.done():
             self._news.set_result(None)
 
 

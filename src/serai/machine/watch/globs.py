@@ -94,7 +94,7 @@ def _fits(pattern: _Names, names: Sequence[str], *, above: bool = False) -> bool
     since the part between two has a fixed number of them, and the nearest place is as good as a later one.
     """
     at = here = 0
-    resume, taken = -1, 0  # behind the last `**`, and up to where it reaches
+    resume, taken = -1, 0  # the place after the last `**`, and how far that reaches
     while at < len(pattern) or not (here == len(names) or (above and here)):
         name = pattern[at] if at < len(pattern) else _NOTHING
         if name is None:

@@ -54,7 +54,7 @@ _GONE: Final = _DELETE | _MOVED_FROM | _DELETE_SELF | _MOVE_SELF | _UNMOUNT
 _ALL: Final = _MODIFY | _ATTRIB | _NEW | _GONE & ~_UNMOUNT | _ONLYDIR | _EXCL_UNLINK
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PASSED_OVER = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
+_SKIPPED = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
 """Errors of a folder that is gone by now, is a link, or cannot be read."""
 
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
@@ -96,7 +96,7 @@ class Inotify:
         Raises:
             ProtocolError: The system allows no more watches.
         """
-        # A path could lead elsewhere by now. A handle cannot, and this is how the system takes one here.
+        # A path could lead elsewhere by now; a handle cannot. The system takes it in this form.
         watch = self._libc.inotify_add_watch(self._inotify, b"/proc/self/fd/%d" % handle, _ALL)
         if watch >= 0:
             return watch
@@ -104,7 +104,7 @@ class Inotify:
         if number == errno.ENOSPC:
             otherwise = "exclude folders such as **/node_modules/**"
             raise watch_limit(path, "fs.inotify.max_user_watches", otherwise)
-        if number not in _PASSED_OVER:
+        if number not in _SKIPPED:
             raise watch_failed(path, os.strerror(number))
         return None
 
@@ -117,7 +117,7 @@ class Inotify:
         poll = select.poll()
         poll.register(self._inotify, select.POLLIN)
         poll.register(wake, select.POLLIN)
-        # A little more rather than less, so that nobody asks again for a time too short to wait for.
+        # Rounded up, so that no remainder is left that is too short to wait for.
         ready = poll.poll(None if seconds is None else int(seconds * 1e3) + 1 if seconds else 0)
         return any(descriptor == self._inotify for descriptor, _ in ready)
 
@@ -127,14 +127,14 @@ class Inotify:
             data = os.read(self._inotify, _BUFFER)
         except BlockingIOError:
             return []
-        told: list[InotifyEvent] = []
+        events: list[InotifyEvent] = []
         at = 0
         while at < len(data):
             watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size
-            told.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
+            events.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
             at += length
-        return told
+        return events
 
     def close(self) -> None:
         """Close the instance."""
@@ -161,8 +161,8 @@ def watch_folder(
     except ProtocolError as error:
         sink.ended(error)
         return lambda: None
-    hub.ask(tree, comes=True)
-    return lambda: hub.ask(tree, comes=False)
+    hub.request(tree, wanted=True)
+    return lambda: hub.request(tree, wanted=False)
 
 
 @dataclass(eq=False, slots=True)
@@ -189,7 +189,7 @@ class _Hub:
     def __init__(self) -> None:
         self._inotify = Inotify()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._asked: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
         self._trees: dict[_WatchedTree, None] = {}
         self._listeners: dict[int, list[_WatchedTree]] = {}
         """Trees that listen to each watch."""
@@ -197,9 +197,9 @@ class _Hub:
         """Times of the first and the last event that were not sent yet; the first is 0 without any."""
         threading.Thread(target=self._run, name="watch folders", daemon=True).start()
 
-    def ask(self, tree: _WatchedTree, *, comes: bool) -> None:
+    def request(self, tree: _WatchedTree, *, wanted: bool) -> None:
         """Ask the thread to watch a tree, or to drop it. Any thread may call this."""
-        self._asked.put((tree, comes))
+        self._requests.put((tree, wanted))
         os.eventfd_write(self._wake, 1)
 
     # -- the thread ----------------------------------------------------------------------------------------
@@ -207,20 +207,20 @@ class _Hub:
     def _run(self) -> None:
         while True:
             try:
-                if self._inotify.wait(self._wake, self._patience()):
-                    self._look()
-                self._take_asked()
-                self._tell_if_due()
+                if self._inotify.wait(self._wake, self._time_until_due()):
+                    self._read_events()
+                self._take_requests()
+                self._send_if_due()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
                 for tree in list(self._trees):
                     self._drop(tree, watch_failed(tree.root, repr(error)))
 
-    def _take_asked(self) -> None:
+    def _take_requests(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._wake)
-        while not self._asked.empty():
-            tree, comes = self._asked.get()
-            if comes:
+        while not self._requests.empty():
+            tree, wanted = self._requests.get()
+            if wanted:
                 self._trees[tree] = None
                 with self._failing(tree):
                     self._enter_root(tree)
@@ -280,7 +280,7 @@ class _Hub:
             try:
                 below = os.open(name, _FOLDER, dir_fd=handle)
             except OSError as error:
-                if error.errno not in _PASSED_OVER:
+                if error.errno not in _SKIPPED:
                     raise
                 continue
             try:
@@ -315,10 +315,10 @@ class _Hub:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _read_events(self) -> None:
         for event in self._inotify.read():
             if event.mask & _Q_OVERFLOW:
-                self._begin_again()
+                self._restart()
                 return
             if event.mask & _IGNORED:
                 for tree in self._listeners.pop(event.watch, ()):
@@ -326,11 +326,11 @@ class _Hub:
                 continue
             for tree in tuple(self._listeners.get(event.watch, ())):
                 with self._failing(tree):
-                    self._understand(tree, event)
+                    self._interpret(tree, event)
                 if tree.events:
-                    self._has_happened()
+                    self._note_time()
 
-    def _understand(self, tree: _WatchedTree, event: InotifyEvent) -> None:
+    def _interpret(self, tree: _WatchedTree, event: InotifyEvent) -> None:
         mask, folder = event.mask, tree.paths[event.watch]
         if not event.name:
             if folder == tree.root:
@@ -344,7 +344,7 @@ class _Hub:
         elif mask & _GONE:
             is_moved = bool(mask & _MOVED_FROM and mask & _ISDIR)
             tree.events.append(WatchEvent(_DELETED, path, whole=is_moved))
-            if is_moved:  # what happens in it is no longer meant
+            if is_moved:  # what happens in it no longer matters
                 for watch in [at for at, each in tree.paths.items() if f"{each}/".startswith(f"{path}/")]:
                     self._leave(tree, watch)
         else:
@@ -354,7 +354,7 @@ class _Hub:
         try:
             handle = open_below("/", path, os.O_DIRECTORY, links=False)
         except OSError as error:
-            if not isinstance(error, PathRefused) and error.errno not in _PASSED_OVER:
+            if not isinstance(error, PathRefused) and error.errno not in _SKIPPED:
                 raise
             return
         try:
@@ -362,7 +362,7 @@ class _Hub:
         finally:
             os.close(handle)
 
-    def _begin_again(self) -> None:
+    def _restart(self) -> None:
         """Watch from scratch after the system has dropped events, and report a change of everything."""
         before, self._inotify = self._inotify, Inotify()
         before.close()
@@ -372,21 +372,21 @@ class _Hub:
             with self._failing(tree):
                 self._enter_root(tree)
                 tree.events.append(WatchEvent(_UPDATED, tree.root))
-        self._has_happened()
+        self._note_time()
 
     # -- batches -------------------------------------------------------------------------------------------
 
-    def _has_happened(self) -> None:
+    def _note_time(self) -> None:
         self._last_at = time.monotonic()
         self._first_at = self._first_at or self._last_at
 
-    def _patience(self) -> float | None:
+    def _time_until_due(self) -> float | None:
         """Return the seconds until a batch is due; `None` when there are no events."""
         due = min(self._first_at + LONGEST, self._last_at + QUIET)
         return max(0.0, due - time.monotonic()) if self._first_at else None
 
-    def _tell_if_due(self) -> None:
-        if self._patience() != 0:
+    def _send_if_due(self) -> None:
+        if self._time_until_due() != 0:
             return
         self._first_at = 0.0
         for tree in list(self._trees):

@@ -69,7 +69,7 @@ def _watch(
     ):
         if not is_open:
             is_open = True
-            # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
+            # watchfiles opens the path by name. So afterwards it is checked whether the path leads elsewhere.
             if os.path.realpath(root) != root:
                 raise not_found(root)
             sink.opened()
@@ -96,7 +96,7 @@ def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[st
     for path in sorted(kinds):
         here = kinds[path]
         if not os.path.lexists(path):
-            # Without a word of its own it went with the folder that it was in.
+            # Without an event of its own it went with its folder.
             if Change.deleted in here:
                 events += [WatchEvent(_ADDED, path)] * (Change.added in here)
                 events.append(WatchEvent(_DELETED, path))

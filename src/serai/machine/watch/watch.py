@@ -121,7 +121,7 @@ class Watch:
         self._ended: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing more comes."""
         self._gone = False
-        # Of a file the folder is watched, since it may be replaced by another one.
+        # For a file its folder is watched, since the file may be replaced by another one.
         self._folder = (root.rpartition("/")[0] or "/") if is_file else root
         is_deep = recursive and not is_file
         self._stop = watch_folder(self._folder, recursive=is_deep, prunes=chosen.prunes, sink=self)

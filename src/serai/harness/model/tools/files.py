@@ -26,8 +26,8 @@ from serai.host.project import project_of
 from serai.machine.draft import pieces
 from serai.machine.files import FileRoot, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
-from serai.machine.files.threads import go_on
-from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
+from serai.machine.files.threads import check_not_stopping
+from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_kernel_view, open_directory
 from serai.machine.watch.globs import PathFilter
 from serai.session.agent_file import FsScopeTier
 from serai.uris import path_of, uri_of
@@ -192,7 +192,7 @@ def _below(
 ) -> Iterator[tuple[str, bytes]]:
     """What is in an open directory, which is closed in the end."""
     try:
-        go_on()
+        check_not_stopping()
         for name in sorted(os.listdir(directory)):
             if monotonic() > until:
                 return
@@ -206,7 +206,7 @@ def _below(
                 elif stat.S_ISREG(info.st_mode) and wanted.passes(path):
                     data = _text_in(directory, name)
             if inner >= 0:
-                if is_window(inner) or identity(os.fstat(inner)) in closed:
+                if is_kernel_view(inner) or identity(os.fstat(inner)) in closed:
                     os.close(inner)
                 else:
                     yield from _below(inner, f"{path}/", wanted, closed, until)
