@@ -111,7 +111,7 @@ def printable(path: str) -> str:
     )
 
 
-def told(left_out: Iterable[str]) -> str | None:
+def left_out_note(left_out: Iterable[str]) -> str | None:
     """Return a sentence about the files that were left out; `None` when none was."""
     names = [printable(path) for path in left_out]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -33,9 +33,9 @@ from serai.changes.undo import Discard, Trash
 from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_address
 from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
 
-LATE = "Recorded only since the folder is the one that it is now, or could be recorded"
+LATE = "Recorded only since the folder was replaced, or could first be recorded"
 _UNKNOWN = (
-    "it is not recorded what there was before this turn: the folder was another one, it could not be "
+    "the state before this turn is not recorded: the folder was another one, it could not be "
     "recorded, or the turn is of the session that this one was forked from"
 )
 
@@ -80,7 +80,7 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     real = place[0]
     trash = Trash(home)
     if f"{real}/".startswith(f"{trash.home}/"):
-        raise FileUnreadable("the working directory is in the host's own folder, where nothing is a change")
+        raise FileUnreadable("the working directory is in the host's own folder, whose changes are not shown")
     git = await find_git()
     problem: str | None = None
     repository: Repository | None = None
@@ -222,7 +222,7 @@ class FolderChanges:
             return await self._uncommitted(now, head)
         if which == SESSION:
             if "session" not in bases:
-                raise _not_recorded("it is not recorded what there was when the session began")
+                raise _not_recorded("the state at the beginning of the session is not recorded")
             lacks = LATE if "late" in bases else self.problem
             return await self._since(bases["session"], now, lacks)
         start, end = self._ends(which.turn_id or "")

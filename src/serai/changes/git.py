@@ -129,7 +129,7 @@ async def find_git() -> Git:
     """
     program = find_program("git", os.environ)
     if program is None:
-        raise GitUnavailable("git is not installed, and changes are seen with it", remedy="Install git")
+        raise GitUnavailable("git is not installed, but changes need it", remedy="Install git")
     git = Git(program, ())
     answer = await git.run("version", doing="tell its version", folder="/" if os.name == "posix" else ".")
     found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", answer.output)
@@ -137,7 +137,7 @@ async def find_git() -> Git:
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         said = answer.output.decode("utf-8", "replace").strip()
-        raise GitUnavailable(f"git is too old to see changes with: {said}", remedy=f"Install git {oldest}")
+        raise GitUnavailable(f"git is too old to show changes: {said}", remedy=f"Install git {oldest}")
     return Git(program, version)
 
 

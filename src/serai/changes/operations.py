@@ -13,7 +13,7 @@ from serai.ahp.commands import (
 )
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
-from serai.changes.diff import Change, Changes, printable, told
+from serai.changes.diff import Change, Changes, left_out_note, printable
 from serai.changes.folder import FolderChanges
 from serai.changes.view import ChangesetKind, Which, path_below, show
 from serai.errors import InvalidParams, ProtocolError
@@ -43,7 +43,7 @@ def operations_for(
         has_commit: Something is committed there.
         can_undo: There is a discard of the session that can be undone.
     """
-    confirmation = f"This brings the files back to {_BEFORE[kind]}, and takes away those that are new since."
+    confirmation = f"This returns the files to {_BEFORE[kind]}, and takes away those that are new since."
     if kind is ChangesetKind.UNCOMMITTED and not has_commit:
         confirmation = "Nothing is committed yet: this takes away all files here that git does not ignore."
     stage = ChangesetOperation(
@@ -102,7 +102,7 @@ async def invoke(
     else:
         done, refused = await changes.discard(which, chosen)
         what = "Discarded the changes to"
-    return _told(what, done, refused, resource, told(found.left_out))
+    return _result(what, done, refused, resource, left_out_note(found.left_out))
 
 
 async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
@@ -119,10 +119,10 @@ def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTa
         sides = [change.before] if target.side == "before" else [change.after, change.before]
         if any(side is not None and side.path == path for side in sides):
             return change
-    raise ProtocolError("this file has no changes here, or no longer", number=AhpErrorCode.NOT_FOUND)
+    raise ProtocolError("this file has no changes in this changeset", number=AhpErrorCode.NOT_FOUND)
 
 
-def _told(
+def _result(
     what: str,
     done: Sequence[Change],
     refused: Mapping[str, str],

@@ -214,7 +214,7 @@ class FolderRecorder:
         self._too_large = FolderTooLarge(
             f"the folder has more than {MAX_FILES:,} files, or {MAX_BYTES >> 30} GB: "
             "its changes are not recorded",
-            remedy="Begin a session in a smaller folder, or list what does not matter in .gitignore",
+            remedy="Begin a session in a smaller folder, or add files that do not matter to .gitignore",
         )
         return self._too_large
 
@@ -274,7 +274,7 @@ class FolderRecorder:
         listed = await self._run("ls-files", "-z", doing="record the files")
         if not listed.output:
             return self.empty_tree  # git does not find the folder in the index
-        raise GitFailed("git could not record the files: some of what they had is gone")
+        raise GitFailed("git could not record the files: some of their content is gone")
 
     async def keep(self, trees: Mapping[str, str | None]) -> None:
         """Keep trees by their names; `None` removes one. Nothing here is ever collected as garbage."""

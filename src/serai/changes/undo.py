@@ -223,7 +223,7 @@ class Trash:
         if not place.is_dir() or place.stat().st_ino != discard.inode:
             raise FolderMoved(
                 f"{discard.directory} is gone, or another folder by now",
-                remedy=f"What was discarded lies in {discard.place / 'items'}",
+                remedy=f"The discarded files are in {discard.place / 'items'}",
             )
         with discard.locked():
             return self._undo(discard)

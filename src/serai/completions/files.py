@@ -195,21 +195,21 @@ class _FileScan:
             if process.stdout is None:
                 raise RuntimeError("the process was started without a pipe")
             self.mark.update(os.fsencode(inside) + b"\0")
-            async for told in _whole_entries(process.stdout):
-                self.mark.update(told)
-                self._take(inside, told)
+            async for entries in _whole_entries(process.stdout):
+                self.mark.update(entries)
+                self._take(inside, entries)
                 if self._is_full:
                     return True
             return await process.wait() == 0
 
-    def _take(self, inside: str, told: bytes) -> None:
+    def _take(self, inside: str, entries: bytes) -> None:
         """Add entries of a repository. A folder among them is one that git does not look into."""
-        if b"160000 " in told:
-            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in _SUBMODULE.findall(told)]
-        names = os.fsdecode(_STAGED.sub(b"\\1", told)).split("\0")
+        if b"160000 " in entries:
+            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in _SUBMODULE.findall(entries)]
+        names = os.fsdecode(_STAGED.sub(b"\\1", entries)).split("\0")
         names.pop()  # what stands behind the last NUL
         names = self._open_ones([inside + name for name in names] if inside else names)
-        if b"/\0" in told:
+        if b"/\0" in entries:
             self._nested += [name for name in names if name.endswith("/")]
         self.builder.add(names)
 
@@ -252,9 +252,9 @@ async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
     """Yield the output of git, whole entries at a time."""
     rest = b""
     while chunk := await output.read(_CHUNK):
-        told, end, rest = (rest + chunk).rpartition(b"\0")
+        entries, end, rest = (rest + chunk).rpartition(b"\0")
         if end:
-            yield told + end
+            yield entries + end
 
 
 def _is_repository(folder: Path, inside: str) -> bool:

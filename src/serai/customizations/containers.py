@@ -205,7 +205,7 @@ def noting_problems(origin: Origin, path: str, into: Contents) -> Generator[None
     except Exception:  # noqa: BLE001 - see above
         shown = origin.tree.shown(path)
         _log.exception("%s cannot be read", in_one_line(shown))
-        into.problems.append(f"{shown} cannot be read: there is something in it that was not expected")
+        into.problems.append(f"{shown} cannot be read because of an unexpected error")
 
 
 def _message(problems: Iterable[str]) -> str:

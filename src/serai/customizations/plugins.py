@@ -147,7 +147,7 @@ class _PluginReading:
         for item in items:
             path = posixpath.normpath(item) if isinstance(item, str) else "/"
             if path.startswith(("/", "..")) or "\\" in path:
-                self.into.problems.append(f"{shown}: '{key}' names what is no path in the plugin: {item}")
+                self.into.problems.append(f"{shown}: '{key}' has a path outside of the plugin: {item}")
             else:
                 paths.append("" if path == "." else path)
         return paths

@@ -82,14 +82,14 @@ class Telemetry:
         self._tap = LogTap(
             self._cleaner,
             now_ns,
-            lambda record: self._take(Signal.LOGS, record),
+            lambda record: self._receive(Signal.LOGS, record),
             lambda: self._lose(Signal.LOGS, 1),
         )
         self.metrics = Metrics(now_ns())
         self.spans = Spans(
             self._cleaner,
             now_ns,
-            lambda span: self._take(Signal.TRACES, span),
+            lambda span: self._receive(Signal.TRACES, span),
             content=wants_content(environ),
         )
         self._followed: set[TelemetryChannel] = set()
@@ -100,7 +100,7 @@ class Telemetry:
         self._woken = asyncio.Event()
         self._waking = False
         self._reading_due: float | None = None
-        self._lost_told = 0
+        self._lost_logged = 0
         self._complained = float("-inf")
 
     # -- who wants what ------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Telemetry:
             return
         self._flush()
         if self._poster:
-            self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
+            self._send(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
         self._followed.clear()
         self._exported.clear()
         poster, self._poster = self._poster, None
@@ -177,7 +177,7 @@ class Telemetry:
 
     # -- what comes in, on any thread ----------------------------------------------------------------------
 
-    def _take(self, signal: Signal, record: Scoped) -> None:
+    def _receive(self, signal: Signal, record: Scoped) -> None:
         waiting = self._waiting[signal]
         if len(waiting) >= _WAITING:
             self._lose(signal, 1)
@@ -213,7 +213,7 @@ class Telemetry:
                 self._complained = now
             if self._reading_due is not None and self._reading_due <= now:
                 self._reading_due = now + self._metrics_seconds
-                self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
+                self._send(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
 
     def _flush(self) -> None:
         """Send the logs and spans that wait now, in payloads of bounded size."""
@@ -224,29 +224,29 @@ class Telemetry:
             while left:
                 piece = [waiting.popleft() for _ in range(min(left, _PAYLOAD))]
                 left -= len(piece)
-                self._tell(signal, piece)
+                self._send(signal, piece)
 
-    def _tell(self, signal: Signal, records: list[Scoped]) -> None:
+    def _send(self, signal: Signal, records: list[Scoped]) -> None:
         """Send records to the channels of their signal, to the followers and to the collector."""
         for channel in self._channels(signal):
             lowest = channel.level.severity if channel.level else 0
             admitted = [each for each in records if each[1].get("severityNumber", lowest) >= lowest]
             if not admitted:
                 continue
-            told = payload(signal, self._resource, admitted)
+            made = payload(signal, self._resource, admitted)
             if self._poster and channel in self._exported:
-                self._poster.put(signal, told, len(admitted))
+                self._poster.put(signal, made, len(admitted))
             if channel in self._followed:
                 with unheard():
                     try:
-                        self._emit(channel, told)
+                        self._emit(channel, made)
                     except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
                         _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
 
     def _complain(self) -> bool:
         """Log the number of records that were lost since the last time. Returns whether there were any."""
-        lost = self.metrics.dropped.value() - self._lost_told
+        lost = self.metrics.dropped.value() - self._lost_logged
         if lost:
-            self._lost_told += lost
+            self._lost_logged += lost
             _log.warning("%d records of telemetry were lost: there was too much, or no way out", lost)
         return bool(lost)

@@ -130,7 +130,7 @@ class Content:
             for line in islice(file, first, last):
                 found += line
                 if len(found) > most:
-                    raise _too_large(f"what is wanted of {self._uri}", most)
+                    raise _too_large(f"the requested part of {self._uri}", most)
         return found.decode(errors="replace")
 
 

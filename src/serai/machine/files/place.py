@@ -207,7 +207,7 @@ def _judge(place: Place, roots: Roots, *, write: bool, itself: bool = True, whol
     itself = itself or not place.is_directory
     if (place.name == "." and not itself) or not roots.allow(path, write=write, itself=itself):
         if not itself and roots.allow(path, write=write):
-            why = "only what is in it can be moved or deleted: it is a session's folder, or was granted"
+            why = "it is a session's folder or was granted, so only what is in it can be moved or deleted"
             raise denied(uri, why)
         raise outside(uri, write=write)
     if whole and place.info is not None and identity(place.info) in _above(roots.closed):

@@ -49,7 +49,7 @@ def outside(uri: str, *, write: bool) -> ProtocolError:
         channel=ROOT, uri=uri, read=None if write else True, write=True if write else None
     )
     return ProtocolError(
-        f"{uri} is outside what may be {'written' if write else 'read'} here",
+        f"{uri} is outside of what may be {'written' if write else 'read'} here",
         number=AhpErrorCode.PERMISSION_DENIED,
         data=to_json(PermissionDeniedErrorData(request=request)),
     )
@@ -79,5 +79,5 @@ def client_error(error: OSError, uri: str) -> ProtocolError:
     if number in _REFUSED:
         return denied(uri, said)
     if number in _FULL:
-        return ProtocolError(f"{uri} cannot be written, the disk is full ({said}); it is as it was")
+        return ProtocolError(f"{uri} cannot be written, the disk is full ({said}); the file is unchanged")
     return ProtocolError(f"{uri} cannot be used ({said})")

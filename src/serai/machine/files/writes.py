@@ -32,7 +32,7 @@ def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
     mode = _mode(params)
     position = params.position or 0
     if position < 0:
-        raise InvalidParams("a position is not negative", field="params.position")
+        raise InvalidParams("the position must not be negative", field="params.position")
     create_only = bool(params.create_only)
     with (
         find(params.uri, roots, write=True, follow=not create_only) as place,
@@ -73,12 +73,12 @@ def _decoded(params: ResourceWriteParams) -> bytes:
 
 def _check_version(info: os.stat_result, params: ResourceWriteParams) -> None:
     if params.if_match is not None and etag(info) != params.if_match:
-        raise conflict(params.uri, "is not the version that was to be changed")
+        raise conflict(params.uri, "is not the expected version")
 
 
 def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclusive: bool) -> None:
     if params.if_match is not None:
-        raise conflict(params.uri, "is gone, and was to be changed")
+        raise conflict(params.uri, "no longer exists")
     with Draft(place.here, place.name, notes=notes_folder()) as draft:
         write_all(draft.file(), data)
         draft.commit(exclusive=exclusive)

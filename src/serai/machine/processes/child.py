@@ -47,13 +47,13 @@ class Exit:
 
     def __str__(self) -> str:
         if self.signal is None:
-            return "it ended unseen" if self.code is None else f"it ended with the code {self.code}"
+            return "its end was not seen" if self.code is None else f"it ended with the code {self.code}"
         names = {each.value: each.name for each in signal.Signals}
         return f"it was ended by {names.get(self.signal, f'the signal {self.signal}')}"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StartedChild:
     """A child that was started, and its keeper, which holds the host's ends of the child's pipes."""
 
     pid: int
@@ -62,7 +62,7 @@ class Kept:
     """Socket to the keeper. If the host closes it first, the keeper ends what is left."""
 
 
-def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
+def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> StartedChild:
     """Start a keeper, and through it a child with these streams. Blocks for some milliseconds.
 
     Raises:
@@ -89,15 +89,15 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
         ours.sendall(len(data).to_bytes(HEADER, "big") + data)
         line = b""
         while not line.endswith(b"\n"):  # byte by byte, since more lines may follow
-            told = ours.recv(1)
-            if not told:
+            byte = ours.recv(1)
+            if not byte:
                 raise ConnectionResetError(errno.ECONNRESET, "its keeper was killed")
-            line += told
+            line += byte
         word, number = line.split()
         if word == b"failed":
             raise OSError(int(number), os.strerror(int(number)))
         undo.pop_all()
-        return Kept(int(number), keeper, ours)
+        return StartedChild(int(number), keeper, ours)
 
 
 def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
@@ -115,7 +115,9 @@ class Child:
     terminal, `end` sends HUP first. `forget` is called when all processes are gone.
     """
 
-    def __init__(self, kept: Kept, what: str, *, on_terminal: bool, forget: Callable[[Child], None]) -> None:
+    def __init__(
+        self, kept: StartedChild, what: str, *, on_terminal: bool, forget: Callable[[Child], None]
+    ) -> None:
         self.what = what
         self.pid = kept.pid
         """The pid, which is also the id of its session and of its first process group."""
@@ -189,7 +191,7 @@ class Child:
         for line in lines:
             word, _, rest = line.decode().partition(" ")
             if word == "left":
-                _log.warning("%s: %s cannot be ended", self.what, rest)
+                _log.warning("%s: the processes %s cannot be ended", self.what, rest)
             else:
                 self._exit.set_result(Exit(code=int(rest)) if int(rest) >= 0 else Exit(signal=-int(rest)))
         if not heard:

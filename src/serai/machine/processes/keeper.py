@@ -61,25 +61,25 @@ def main(link: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):  # the streams belong to the child now
         os.dup2(nothing, stream)
-    say(link, f"failed {error}" if error else f"started {child}")
+    send_line(link, f"failed {error}" if error else f"started {child}")
     if error:
         return
 
     def reap() -> bool:
         """Tell the host of the child's end. Returns whether it has come."""
-        codes = [code for pid, code in ended() if pid == child]
+        codes = [code for pid, code in reap_children() if pid == child]
         for code in codes:
-            say(link, f"ended {code}")
+            send_line(link, f"ended {code}")
         return bool(codes)
 
     grace, hangup = _GRACE, False
     while not reap():
         if link in wait_for(link, woken):
-            grace, hangup = asked(link)
+            grace, hangup = read_end_request(link)
             break
     left = end_all(child, grace, hangup=hangup, woken=woken, reap=reap)
     if left:
-        say(link, f"left {' '.join(map(str, left))}")
+        send_line(link, f"left {' '.join(map(str, left))}")
 
 
 # -- words with the host -------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def receive(link: int) -> Request:
     return marshal.loads(data[HEADER:])  # noqa: S302 - our own host made it
 
 
-def asked(link: int) -> tuple[float, bool]:
+def read_end_request(link: int) -> tuple[float, bool]:
     """Read how all shall end: the grace, and whether HUP comes first. An end of file: the host is gone."""
     try:
         words = os.read(link, 64).split()
@@ -102,7 +102,7 @@ def asked(link: int) -> tuple[float, bool]:
     return (float(words[1]), words[2] == b"1") if words else (_GRACE, True)
 
 
-def say(link: int, words: str) -> None:
+def send_line(link: int, words: str) -> None:
     """Send a line to the host, if it is there."""
     with contextlib.suppress(OSError):
         os.write(link, words.encode() + b"\n")
@@ -117,20 +117,20 @@ def start(request: Request) -> tuple[int, int]:
     child = os.fork()
     if not child:
         try:
-            become(request)
+            run_program(request)
         except OSError as error:
             os.write(writer, b"%d" % (error.errno or errno.EINVAL))
         finally:
             os._exit(1)
     os.close(writer)
-    told = os.read(reader, 16)
+    failure = os.read(reader, 16)
     os.close(reader)
-    if told:
+    if failure:
         os.waitpid(child, 0)
-    return child, int(told or 0)
+    return child, int(failure or 0)
 
 
-def become(request: Request) -> None:
+def run_program(request: Request) -> None:
     """Turn this process into the program."""
     argv, environ, folder, terminal, umask = request
     os.setsid()
@@ -195,12 +195,12 @@ def wait_for(link: int, woken: int) -> list[int]:
     return ready
 
 
-def ended() -> list[tuple[int, int]]:
+def reap_children() -> list[tuple[int, int]]:
     """Reap the children that have ended. Returns pids and exit codes; a signal is a negative code."""
     found: list[tuple[int, int]] = []
     try:
-        while (told := os.waitpid(-1, os.WNOHANG))[0]:
-            found.append((told[0], os.waitstatus_to_exitcode(told[1])))
+        while (ended_child := os.waitpid(-1, os.WNOHANG))[0]:
+            found.append((ended_child[0], os.waitstatus_to_exitcode(ended_child[1])))
     except ChildProcessError:
         pass
     return found
@@ -215,7 +215,7 @@ def has_children() -> bool:
     return True
 
 
-def kept(child: int) -> list[int]:
+def descendants(child: int) -> list[int]:
     """Return the running descendants of a child, the child first, so that it is signalled first."""
     if not is_linux():
         return session(child)
@@ -247,9 +247,9 @@ def session(leader: int) -> list[int]:
     """Return the processes of a session."""
     import subprocess  # noqa: PLC0415 - on Linux it is not needed
 
-    told = subprocess.run(["/bin/ps", "-A", "-o", "pid=,stat="], capture_output=True, check=False).stdout
+    listed = subprocess.run(["/bin/ps", "-A", "-o", "pid=,stat="], capture_output=True, check=False).stdout
     found: list[int] = []
-    for line in told.splitlines():
+    for line in listed.splitlines():
         pid, state = line.split()[:2]
         try:
             if not state.startswith(b"Z") and os.getsid(int(pid)) == leader:
@@ -269,11 +269,11 @@ def end_all(child: int, grace: float, *, hangup: bool, woken: int, reap: Callabl
     left: list[int] = []
     for step, limit in (*((ask, grace / len(asks)) for ask in asks), (signal.SIGKILL, _PATIENCE)):
         deadline = time.monotonic() + limit
-        told: set[int] = set()
+        signalled: set[int] = set()
         delay = _LOOK
-        while left := kept(child):
-            tell([pid for pid in left if pid not in told], step, signal.SIGCONT)
-            told.update(left)
+        while left := descendants(child):
+            send_signals([pid for pid in left if pid not in signalled], step, signal.SIGCONT)
+            signalled.update(left)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 break
@@ -285,7 +285,7 @@ def end_all(child: int, grace: float, *, hangup: bool, woken: int, reap: Callabl
     return left
 
 
-def tell(pids: list[int], *signals: int) -> None:
+def send_signals(pids: list[int], *signals: int) -> None:
     """Send signals to processes."""
     for pid in pids:
         for number in signals:

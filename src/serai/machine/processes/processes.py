@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from serai.errors import ProcessNotStarted
-from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
+from serai.machine.processes.child import Child, StartedChild, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
 from serai.machine.safe_paths import persons_umask
@@ -68,7 +68,7 @@ class Processes:
         """
         environ = inheritable(os.environ) if environ is None else environ
 
-        def spawn() -> Kept:
+        def spawn() -> StartedChild:
             try:
                 return start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
             except (OSError, ValueError) as error:

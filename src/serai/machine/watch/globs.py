@@ -61,7 +61,7 @@ def _compile(patterns: Iterable[str], field: str) -> list[_Names] | None:
             raise InvalidParams(f"a pattern has more than {LENGTH_LIMIT:,} characters", field=field)
         single |= _variants(pattern)
         if len(single) > PATTERN_LIMIT or sum(map(len, single)) > TOTAL_LIMIT:
-            raise InvalidParams("these are too many patterns", field=field)
+            raise InvalidParams("there are too many patterns", field=field)
     split = [[name for name in pattern.split("/") if name not in {"", "."}] for pattern in sorted(single)]
     compiled = [[None if name == "**" else _name(name) for name in names] for names in split if names]
     return compiled if single else None
