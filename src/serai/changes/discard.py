@@ -39,7 +39,7 @@ async def discard(
     session: str,
     directory: str,
     converted: bool,
-) -> tuple[list[Change], dict[str, str]]:
+) -> dict[str, str]:
     """Bring files back to what they were before some changes.
 
     When cancelled, this gives everything back before it returns.
@@ -53,7 +53,7 @@ async def discard(
         converted: Give files the line ends that the person's git gives them.
 
     Returns:
-        The changes that were undone, and the reasons why the others were not, by path.
+        The reasons why some files were not brought back, by path.
     """
     plan = await asyncio.to_thread(_planned, directory, changes, str(trash.home))
     if plan.steps:
@@ -68,8 +68,7 @@ async def discard(
         except BaseException:
             await to_its_end(asyncio.to_thread(trash.undo, record))
             raise
-    done = [change for change in changes if not plan.refused.keys() & set(change.paths)]
-    return done, plan.refused
+    return plan.refused
 
 
 def _planned(directory: str, changes: Iterable[Change], home: str) -> _Plan:

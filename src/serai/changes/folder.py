@@ -94,9 +94,9 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     recorder = FolderRecorder(git, private, real, repository=repository, settings=settings, home=trash.home)
     changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
     changes.problem = problem
-    await recorder.open()
+    is_same = await recorder.open()
     base = recorder.bases.get("session")
-    if base and not await recorder.has(base):  # some of it went with a repository that was removed
+    if base and not is_same and not await recorder.has(base):
         await recorder.keep({"session": None})
     return changes
 
@@ -284,8 +284,8 @@ class FolderChanges:
             raise GitFailed("the folder is in no repository")
         return await self.repository.stage([path for change in changes for path in change.paths])
 
-    async def discard(self, which: Which, changes: Sequence[Change]) -> tuple[list[Change], dict[str, str]]:
-        """Bring files back. Returns the changes that were undone, and the reasons why the others were not."""
+    async def discard(self, which: Which, changes: Sequence[Change]) -> dict[str, str]:
+        """Bring files back. Returns the reasons why some were not brought back, by path."""
         async with self._lock:
             return await discard(
                 self._recorder,

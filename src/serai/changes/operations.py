@@ -69,7 +69,7 @@ def operations_for(
 async def invoke(
     changes: FolderChanges, which: Which, operation_id: str, target: ChangesetOperationTarget | None
 ) -> InvokeChangesetOperationResult:
-    """Invoke an operation on a changeset, or with one of its files.
+    """Invoke an operation on a changeset, or on one of its files.
 
     Raises:
         InvalidParams: There is no such operation, or it does not work on such a target.
@@ -80,29 +80,22 @@ async def invoke(
     operation = offered.get(operation_id)
     if operation is None:
         raise InvalidParams(f"there is no operation {operation_id!r} here", field="params.operationId")
-    match target:
-        case None:
-            resource = None
-        case ChangesetResourceTarget():
-            resource = target
-        case _:
-            raise InvalidParams(f"{operation.label} works on whole files only", field="params.target")
-    if resource is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
+    if not isinstance(target, ChangesetResourceTarget | None):
+        raise InvalidParams(f"{operation.label} works on whole files only", field="params.target")
+    if target is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
         raise InvalidParams(f"{operation.label} needs a file to work on", field="params.target")
     if operation_id == UNDO:
         return await _undo(changes)
     found = await changes.compute(which)
-    chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
+    chosen = found.changes if target is None else (_find(changes.directory, found.changes, target),)
     if operation_id == OPEN:
-        return _opened(changes, found, chosen[0], resource)
+        return _opened(changes, found, chosen[0], target)
     if operation_id == STAGE:
-        refused = await changes.stage(chosen)
-        done = [change for change in chosen if change.path not in refused]
-        what = "Staged"
+        refused, what = await changes.stage(chosen), "Staged"
     else:
-        done, refused = await changes.discard(which, chosen)
-        what = "Discarded the changes to"
-    return _result(what, done, refused, resource, left_out_note(found.left_out))
+        refused, what = await changes.discard(which, chosen), "Discarded the changes to"
+    done = [change for change in chosen if not refused.keys() & set(change.paths)]
+    return _result(what, done, refused, target, left_out_note(found.left_out))
 
 
 async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:

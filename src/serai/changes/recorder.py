@@ -92,15 +92,17 @@ class FolderRecorder:
         """Id of the empty tree."""
         return EMPTY_TREES[self._format]
 
-    async def open(self) -> None:
-        """Make the private directory, or open an existing one.
+    async def open(self) -> bool:
+        """Make the private directory, or open an existing one. Returns whether the repository is the same.
 
         Raises:
             GitFailed: It cannot be made, or is broken.
         """
         await self._init("git", _BYTE_FOR_BYTE)
+        is_same = await asyncio.to_thread(self._note_repository)
         with contextlib.suppress(OSError, ValueError):
             self.bases = json.loads(await asyncio.to_thread((self.folder / "bases.json").read_text))
+        return is_same
 
     async def _init(self, name: str, attributes: str) -> None:
         place = self.folder / name
@@ -117,6 +119,16 @@ class FolderRecorder:
         store = Path(self._repository.common_dir, "objects") if self._repository else None
         alternates = f"{store}\n" if store and "\n" not in str(store) else ""
         await asyncio.to_thread(_write, place / "objects/info/alternates", alternates)
+
+    def _note_repository(self) -> bool:
+        """Drop the index when the repository is another one: what it names may be gone with the old one."""
+        note = self.folder / "repository"
+        now = f"{self._top}\n{self._repository.common_dir if self._repository else ''}"
+        if note.exists() and note.read_text("utf-8", "surrogateescape") == now:
+            return True
+        (self.folder / "git/index").unlink(missing_ok=True)
+        _write(note, now)
+        return False
 
     async def _run(
         self,
