@@ -113,7 +113,8 @@ class Watch:
         self._hides = hides
         self._pending = Pending(self.uri)
         self._news = asyncio.Event()
-        self._over = False
+        self.is_over = False
+        """True once nothing comes any more."""
         self._error: ProtocolError | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
@@ -125,11 +126,6 @@ class Watch:
         self._folder = (root.rpartition("/")[0] or "/") if is_file else root
         is_deep = recursive and not is_file
         self._stop = watch_folder(self._folder, recursive=is_deep, prunes=chosen.prunes, sink=self)
-
-    @property
-    def is_over(self) -> bool:
-        """True once nothing comes any more."""
-        return self._over
 
     def __aiter__(self) -> Self:
         return self
@@ -144,7 +140,7 @@ class Watch:
         while not self._pending:
             if self._error is not None:
                 raise self._error
-            if self._over:
+            if self.is_over:
                 raise StopAsyncIteration
             self._news.clear()
             await self._news.wait()
@@ -213,8 +209,8 @@ class Watch:
         self._end(error)
 
     def _end(self, error: ProtocolError | None) -> None:
-        if not self._over:
-            self._over = True
+        if not self.is_over:
+            self.is_over = True
             self._error = error
         self._news.set()
 
@@ -224,11 +220,11 @@ class Watch:
         return _UPDATED if kind is _ADDED and before else kind
 
     def _take(self, chosen: list[tuple[str, ResourceChangeType, bool]], gone: bool) -> None:
-        if self._over:
+        if self.is_over:
             return
         for uri, kind, whole in chosen:
             self._pending.add(uri, kind, whole=whole)
-        self._over = gone
+        self.is_over = gone
         self._news.set()
 
 
