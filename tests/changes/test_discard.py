@@ -22,8 +22,7 @@ from serai.errors import DiscardBusy, FolderMoved, GitFailed
 
 async def discard(changes: FolderChanges) -> dict[str, str]:
     """Discard all that changed since the session began. Returns what was refused."""
-    _, refused = await changes.discard(SESSION, (await changes.compute(SESSION)).changes)
-    return refused
+    return await changes.discard(SESSION, (await changes.compute(SESSION)).changes)
 
 
 def undo(changes: FolderChanges) -> Discard:

@@ -122,7 +122,7 @@ class Scene:
     async def discard(self) -> set[str]:
         """Discard all that changed since the base. Returns what was refused."""
         found = await self.changes.compute(SESSION)
-        return set((await self.changes.discard(SESSION, found.changes))[1])
+        return set(await self.changes.discard(SESSION, found.changes))
 
     async def changed(self) -> set[str]:
         return {path for change in (await self.changes.compute(SESSION)).changes for path in change.paths}

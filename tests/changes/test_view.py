@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from serai.ahp import wire
 from serai.ahp.reducers import reduce
 from serai.ahp.types import ChangesetFile, ChangesetState, ChangesetStatus, FileEdit, FileEditDiff
-from serai.changes.diff import LINK_MODE, Change, Side, printable, told
+from serai.changes.diff import LINK_MODE, Change, Side, left_out_note, printable
 from serai.changes.view import actions_between, content_address, content_uri, file_id, path_below, show
 from serai.uris import uri_of
 
@@ -91,8 +91,8 @@ def test_uris_that_name_no_file_in_the_directory(uri: str) -> None:
 
 
 def test_what_was_left_out_is_told_in_one_sentence() -> None:
-    assert told([]) is None
-    sentence = told([f"f{number}" for number in range(5)])
+    assert left_out_note([]) is None
+    sentence = left_out_note([f"f{number}" for number in range(5)])
     assert sentence == "Left out, too large or unreadable: f0, f1, f2 and 2 more"
 
 

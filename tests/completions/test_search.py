@@ -27,7 +27,7 @@ def listing(*paths: str) -> PathListing:
 
 
 def found(query: str, *paths: str, limit: int = 50) -> list[str]:
-    return [item.path + "/" * item.is_folder for item in drive(search(listing(*paths), query, limit))]
+    return drive(search(listing(*paths), query, limit))
 
 
 def test_better_fits_come_first() -> None:

@@ -18,8 +18,8 @@ from conformance.client import Client, Refused
 from conformance.conftest import Connect, new_session
 from hosts import TOKEN, WITHIN, House
 from serai.ahp.types import ROOT, ChangesetFile, ChangesetState
-from serai.machine.files import Access, Root, Roots, find
-from serai.machine.files.threads import alone_at
+from serai.machine.files import FileRoot, Roots, find
+from serai.machine.files.threads import locked_places
 
 ASK = "session/inputRequested"
 
@@ -177,11 +177,11 @@ async def test_operations_that_take_long_keep_nobody_else_waiting(
     (folder / "tree" / "a.txt").write_text("a")
     (folder / "short.txt").write_text("short")
     other = await connect("other", ROOT)
-    roots = Roots.of(Root.of(folder, writable=True))
+    roots = Roots.of(FileRoot.of(folder, writable=True))
     uris = [f"{folder.as_uri()}/copy-{number}" for number in range(40)]
     with ExitStack() as held:
         for uri in uris:  # none of the copies can be finished
-            held.enter_context(alone_at(held.enter_context(find(uri, roots, Access.WRITE))))
+            held.enter_context(locked_places(held.enter_context(find(uri, roots, write=True))))
         source = f"{folder.as_uri()}/tree"
         copies = [await client.ask("resourceCopy", source=source, destination=uri) for uri in uris]
         read = await other.request("resourceRead", uri=f"{folder.as_uri()}/short.txt")

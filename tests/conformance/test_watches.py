@@ -13,7 +13,7 @@ from conformance.conftest import Connect, new_session
 from hosts import WITHIN, House, housing
 from requirements import proves
 from serai.config.settings import Settings
-from serai.machine.files import Root
+from serai.machine.files import FileRoot
 
 
 async def watch(client: Client, folder: Path, **params: Any) -> str:
@@ -143,7 +143,7 @@ async def test_a_watch_ends_with_the_grant_that_it_was_made_by(tmp_path: Path) -
         connecting(house.url, "one") as client,
     ):
         await client.initialize()
-        house.host.files._grants["one", Root.of(granted)] = seconds + 60
+        house.host.files._grants["one", FileRoot.of(granted)] = seconds + 60
         channel = await watch(client, granted)
         (granted / "seen").touch()
         await client.until(lambda: ("seen", "added") in changes(client, channel))

@@ -16,7 +16,7 @@ from serai.ahp.types import (
 )
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 Write: TypeAlias = Callable[..., Path]
 Look: TypeAlias = Callable[..., Customizations]

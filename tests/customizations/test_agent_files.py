@@ -10,7 +10,7 @@ from customizations.conftest import Look, Write, child_names, containers, messag
 from serai.ahp.types import CustomizationDegradedState
 from serai.customizations.agent_files import find_agent
 from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 MINE = "slug: {slug}\nname: {name}\nmodel: local:small\n"
 

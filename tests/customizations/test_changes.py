@@ -20,7 +20,7 @@ from serai.ahp.types import (
     PluginCustomization,
     RuleCustomization,
 )
-from serai.customizations.changes import CustomizationAction, difference, together
+from serai.customizations.changes import CustomizationAction, combined, difference
 from serai.customizations.containers import Customizations, Definition
 from serai.customizations.trees import FetchedTree
 
@@ -60,12 +60,12 @@ def found(*plugins: PluginCustomization, locked: frozenset[str] = frozenset()) -
 
 def test_what_is_locked_stays_off() -> None:
     locked = found(plugin("a", enabled=False), locked=frozenset({"a"}))
-    assert together(locked, [], {"a": True}).containers == [plugin("a", enabled=False)]
-    assert together(found(plugin("a", enabled=False)), [], {"a": True}).containers == [plugin("a")]
+    assert combined(locked, [], {"a": True}).containers == [plugin("a", enabled=False)]
+    assert combined(found(plugin("a", enabled=False)), [], {"a": True}).containers == [plugin("a")]
 
 
 def test_of_two_with_the_same_id_the_first_counts() -> None:
-    both = together(found(plugin("a")), [found(plugin("a"))] * 2, {"a": True})
+    both = combined(found(plugin("a")), [found(plugin("a"))] * 2, {"a": True})
     assert both.containers == [plugin("a")]
     assert [item.container for item in both.definitions] == ["a"]
 

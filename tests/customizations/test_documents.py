@@ -11,7 +11,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.customizations.containers import Contents, Origin, kept_apart
+from serai.customizations.containers import Contents, Origin, noting_problems
 from serai.customizations.documents import read_document
 from serai.customizations.trees import FetchedTree
 
@@ -31,7 +31,7 @@ def read(
     data = text.encode() if isinstance(text, str) else text
     origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", trusted=True)
     into = Contents()
-    with kept_apart(origin, path, into):
+    with noting_problems(origin, path, into):
         read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
     return into
 
@@ -105,7 +105,6 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
 
 def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken() -> None:
     into = read("AGENTS.md", "---\nRules follow.\n", RULE, folder="", always=True)
-    assert into.problems == []
-    assert "AGENTS.md, line 1" in into.warnings[0]
+    assert "AGENTS.md, line 1" in into.problems[0]
     [definition] = into.definitions
     assert definition.body() == "---\nRules follow.\n"

@@ -18,7 +18,7 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import encode
 from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 HOOKS = {
     "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serai.ahp.types import HookCustomization, McpServerCustomization
-from serai.customizations.containers import Contents, Origin, kept_apart
+from serai.customizations.containers import Contents, Origin, noting_problems
 from serai.customizations.servers import loosened, read_hooks, read_servers
 from serai.customizations.trees import FetchedTree
 
@@ -18,7 +18,7 @@ def read(path: str, value: Any, *, trusted: bool = True, bare: bool = False) -> 
     text = value if isinstance(value, str) else json.dumps(value)
     origin = Origin(FetchedTree({path: text.encode()}, "virtual://x"), "c", trusted)
     into = Contents()
-    with kept_apart(origin, path, into):
+    with noting_problems(origin, path, into):
         if path == "h.json":
             read_hooks(origin, path, into)
         else:

@@ -1,4 +1,4 @@
-"""What a change is, what differs between two trees, and how many lines between two texts. Pure."""
+"""Changes: the differences of two trees, and the number of lines that differ in two texts. Pure."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ DIFF_TREE = (
     *("diff-tree", "-r", "--raw", "--numstat", "-z", "--no-abbrev", "-M50%", "-l1000"),
     *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color"),
 )
-"""The command whose output `parse` reads."""
+"""Git command whose output `parse` reads."""
 
 _EXACT = 1_000_000
-"""Most pairs of lines among which the longest common part is looked for."""
+"""Most pairs of lines for an exact comparison."""
 _SHOWN = 64 * 1024
-"""Most bytes of both texts whose difference is shown."""
+"""Largest size of both texts whose difference is shown, in bytes."""
 LINK_MODE = 0o120000
 """Git's mode of a symbolic link."""
 
 
 class ChangeKind(StrEnum):
-    """What happened to a file."""
+    """Kind of a change of a file."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -40,7 +40,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A file as it was, or as it is.
+    """A file before or after a change.
 
     Its path is relative to the working directory, and text as `os.fsdecode` makes it: a name of any bytes
     comes back the same.
@@ -48,26 +48,26 @@ class Side:
 
     path: str
     content: str
-    """The id of its git blob."""
+    """Id of the git blob."""
     mode: int = 0o100644
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that changed. Without `before` it is new; without `after` it is gone."""
+    """A changed file. Without `before` it is new; without `after` it is gone."""
 
     before: Side | None
     after: Side | None
     added: int | None = None
-    """How many lines were added; `None` for what is not text."""
+    """Number of added lines; `None` for what is not text."""
     removed: int | None = None
     binary: bool = False
     conflicted: bool = False
-    """True where a merge left the file for a person to decide."""
+    """True when a merge left the file for a person to decide."""
 
     @property
     def kind(self) -> ChangeKind:
-        """What happened to the file."""
+        """Kind of the change."""
         if self.before is None:
             return ChangeKind.ADDED
         if self.after is None:
@@ -76,43 +76,43 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Where the file is, or where it was."""
+        """Path of the file, or its last one."""
         side = self.after or self.before
         return side.path if side else ""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths that the change is about: two when the file was renamed."""
+        """All paths of the change: two when the file was renamed."""
         return tuple(dict.fromkeys(side.path for side in (self.before, self.after) if side))
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed, sorted by path."""
+    """The changes of a changeset, sorted by path."""
 
     changes: tuple[Change, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Files that are too large or unreadable, and so not recorded."""
+    """Files that were not recorded, since they are too large or unreadable."""
     settled: bool = False
-    """True when it stays so, whatever becomes of the files: both sides are recorded."""
+    """True when both sides are recorded, so that later changes of the files do not matter."""
     lacks: str | None = None
-    """What was not seen, in a sentence: more may have changed."""
+    """A sentence about changes that were not seen; `None` when all were."""
 
 
 Outcome: TypeAlias = Changes | SeraiError
-"""What changed, or why that is not known."""
+"""The changes, or the reason why they are not known."""
 
 
 def printable(path: str) -> str:
-    """A path as text for people: what cannot be shown is escaped."""
+    """Return a path as text for people: what cannot be shown is escaped."""
     text = os.fsencode(path).decode("utf-8", "replace")
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
     )
 
 
-def told(left_out: Iterable[str]) -> str | None:
-    """A sentence about the files that were left out; `None` when none was."""
+def left_out_note(left_out: Iterable[str]) -> str | None:
+    """Return a sentence about the files that were left out; `None` when none was."""
     names = [printable(path) for path in left_out]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"Left out, too large or unreadable: {', '.join(names[:3])}{more}" if names else None
@@ -122,7 +122,7 @@ def told(left_out: Iterable[str]) -> str | None:
 
 
 def parse(output: bytes) -> tuple[Change, ...]:
-    """Read what `DIFF_TREE` prints: all raw records, then all counts. Submodules are left out."""
+    """Parse the output of `DIFF_TREE`: all raw records, then all counts. Submodules are left out."""
     words = iter(output.split(b"\0")[:-1])
     sides: dict[str, tuple[Side | None, Side | None]] = {}
     counts: dict[str, tuple[int | None, int | None]] = {}
@@ -163,9 +163,9 @@ def _counted(word: bytes, words: Iterator[bytes]) -> tuple[str, int | None, int 
 
 
 def unified(before: bytes, after: bytes) -> str | None:
-    """The difference of two texts as `diff -u` shows it, without names; `None` for what is long or no text.
+    """Return the difference of two texts as `diff -u` shows it; `None` for long texts and other data.
 
-    A last line that does not end is shown like the others.
+    A last line without a line feed is shown like the others.
     """
     try:
         old, new = (data.decode().split("\n") for data in (before, after))
@@ -182,20 +182,12 @@ def _ended(lines: list[str]) -> list[str]:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many lines were added and removed, for content that git does not know.
+    """Count the added and removed lines, for content that git does not know.
 
-    Lines that are the same at both ends do not count. Between them the count is exact, as far as that takes
-    no longer than a moment; beyond, lines that only moved are not counted.
+    The count is exact as far as that takes only a moment; in longer texts, lines that only moved are not
+    counted.
     """
     old, new = _lines(before), _lines(after)
-    shorter = min(len(old), len(new))
-    start = 0
-    while start < shorter and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    old, new = old[start : len(old) - end], new[start : len(new) - end]
     if len(old) * len(new) <= _EXACT:
         same = sum(
             block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
@@ -206,7 +198,7 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """The lines, as git has them: only a line feed ends one, and a last line without it is another line."""
+    """Split into lines as git does: only a line feed ends one, and a last line without it is another line."""
     *whole, rest = data.split(b"\n")
     lines = [line + b"\n" for line in whole]
     return [*lines, rest] if rest else lines

@@ -1,10 +1,10 @@
-"""Brings files back to what they were: everything in the way goes into the trash first.
+"""Brings files back to what they were. All files in the way are moved into the trash first.
 
 1. The record of the discard is written, with all paths that are to be emptied.
-2. What is at those paths is moved into the trash.
+2. The files at those paths are moved into the trash.
 3. Git checks the wanted files out, and overwrites nothing.
 
-A failure, a cancellation or a kill at any moment leaves a record that gives everything back.
+A failure, a cancellation or a kill at any moment leaves a record with which everything can be given back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Plan:
     steps: list[DiscardStep]
     wanted: dict[str, Side]
     refused: dict[str, str]
-    """Why nothing is done at a path."""
+    """Reason why nothing is done, by path."""
 
 
 async def discard(
@@ -39,18 +39,21 @@ async def discard(
     session: str,
     directory: str,
     converted: bool,
-) -> tuple[list[Change], dict[str, str]]:
-    """Bring files back to what they were before some changes. Returns what was undone, and why not the rest.
+) -> dict[str, str]:
+    """Bring files back to what they were before some changes.
 
-    Cancelling this gives everything back before it returns.
+    When cancelled, this gives everything back before it returns.
 
     Args:
-        recorder: Where the content is.
-        trash: Where everything goes that is in the way.
-        changes: What to undo.
+        recorder: Has the content.
+        trash: Receives the files that are in the way.
+        changes: The changes to undo.
         session: The session, for the record.
         directory: The folder, without any link.
-        converted: Whether files get the line ends that the person's git gives them.
+        converted: Give files the line ends that the person's git gives them.
+
+    Returns:
+        The reasons why some files were not brought back, by path.
     """
     plan = await asyncio.to_thread(_planned, directory, changes, str(trash.home))
     if plan.steps:
@@ -65,8 +68,7 @@ async def discard(
         except BaseException:
             await to_its_end(asyncio.to_thread(trash.undo, record))
             raise
-    done = [change for change in changes if not plan.refused.keys() & set(change.paths)]
-    return done, plan.refused
+    return plan.refused
 
 
 def _planned(directory: str, changes: Iterable[Change], home: str) -> _Plan:
@@ -96,7 +98,7 @@ def _planned(directory: str, changes: Iterable[Change], home: str) -> _Plan:
 
 
 def _on_the_way(directory: str, path: str) -> tuple[str | None, bool]:
-    """What is no folder on the way to a path, if anything; and whether a repository begins on the way."""
+    """Return the file or link on the way to a path, if any; and whether a repository begins on the way."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         above = "/".join(parts[:count])
@@ -111,7 +113,7 @@ def _on_the_way(directory: str, path: str) -> tuple[str | None, bool]:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether a folder is at a path, and no link to one."""
+    """Tell whether a path is a folder, and no link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -127,7 +129,7 @@ def _take_out(record: Discard, plan: _Plan) -> None:
 
 
 def _refuse(plan: _Plan, path: str, why: str) -> None:
-    """Leave out a path, and all that was to be below it."""
+    """Leave out a path, and all wanted files below it."""
     plan.refused[path] = why
     for other in [one for one in plan.wanted if one == path or one.startswith(f"{path}/")]:
         plan.refused[other] = why
@@ -135,7 +137,7 @@ def _refuse(plan: _Plan, path: str, why: str) -> None:
 
 
 def _settle(record: Discard, plan: _Plan) -> None:
-    """See that all files are there; give back what was in the place of one that is not."""
+    """Check that all files are there; give back what was in the place of one that is missing."""
     checkpoint()
     for number, step in enumerate(record.steps):
         if step.path not in plan.wanted:
@@ -151,7 +153,7 @@ def _settle(record: Discard, plan: _Plan) -> None:
 
 
 def _keep_private(record: Discard, number: int) -> None:
-    """Give a file the permissions that the one in its place had; whether it is executable is git's word."""
+    """Give a file the permissions of the one in its place; only its executable bits come from git."""
     info = os.lstat(record.place / "items" / str(number))
     if not stat.S_ISREG(info.st_mode):
         return

@@ -1,4 +1,4 @@
-"""What changed in a session's folder: uncommitted, since the session began, and in each turn.
+"""Changes in a session's folder: uncommitted, since the session began, and in each turn.
 
     changes = await open_folder("/home/me/project", "s", folder=private, home=home)
     await changes.begin_session()
@@ -8,7 +8,7 @@
     found = await changes.compute(SESSION)
 
 A base is a tree in the session's private git directory; a changeset is the difference between two trees. A
-turn in which the host was killed ends with what is recorded next.
+turn in which the host was killed ends with the next tree that is recorded.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from serai.changes.undo import Discard, Trash
 from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_address
 from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
 
-LATE = "Recorded only since the folder is the one that it is now, or could be recorded"
+LATE = "Recorded only since the folder was replaced, or could first be recorded"
 _UNKNOWN = (
-    "it is not recorded what there was before this turn: the folder was another one, it could not be "
+    "the state before this turn is not recorded: the folder was another one, it could not be "
     "recorded, or the turn is of the session that this one was forked from"
 )
 
 Place: TypeAlias = tuple[str, int, tuple[int, int] | None]
-"""The real path of a folder, its inode, and what tells a repository around it from another one."""
+"""The real path of a folder, its inode, and what identifies a repository around it."""
 
 
 def place_of(directory: str) -> Place | None:
-    """Where a folder is, to notice when it is another one; `None` when it is gone. Reads the disk."""
+    """Return what identifies a folder, to notice another one; `None` when it is gone. Reads the disk."""
     path = os.path.realpath(directory)
     try:
         inode = Path(path).stat().st_ino
@@ -55,19 +55,19 @@ def place_of(directory: str) -> Place | None:
             info = (above / ".git").lstat()
         except OSError:
             continue
-        is_file = stat.S_ISREG(info.st_mode)  # which leads elsewhere, and to another place when it is written
+        is_file = stat.S_ISREG(info.st_mode)  # a file that names another place
         return path, inode, (info.st_ino, info.st_mtime_ns if is_file else (above / ".git/HEAD").exists())
     return path, inode, None
 
 
 async def open_folder(directory: str, session_id: str, *, folder: Path, home: Path) -> FolderChanges:
-    """The changes of a session's folder.
+    """Open the changes of a session's folder.
 
     Args:
-        directory: The working directory, absolute, as the session names it.
+        directory: The absolute working directory, as the session names it.
         session_id: The session.
-        folder: A private folder for this session. What an earlier host left there is taken up again.
-        home: The host's own folder: nothing in it is a change, or is touched.
+        folder: A private folder for this session. The records of an earlier host in it are used again.
+        home: The host's own folder: nothing in it counts as a change, or is touched.
 
     Raises:
         FileUnreadable: The directory is gone, or in the host's own folder.
@@ -80,7 +80,7 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     real = place[0]
     trash = Trash(home)
     if f"{real}/".startswith(f"{trash.home}/"):
-        raise FileUnreadable("the working directory is in the host's own folder, where nothing is a change")
+        raise FileUnreadable("the working directory is in the host's own folder, whose changes are not shown")
     git = await find_git()
     problem: str | None = None
     repository: Repository | None = None
@@ -94,9 +94,9 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     recorder = FolderRecorder(git, private, real, repository=repository, settings=settings, home=trash.home)
     changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
     changes.problem = problem
-    has_same_objects = await recorder.open()
+    is_same = await recorder.open()
     base = recorder.bases.get("session")
-    if base and not has_same_objects and not await recorder.has(base):
+    if base and not is_same and not await recorder.has(base):
         await recorder.keep({"session": None})
     return changes
 
@@ -104,7 +104,7 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
 class FolderChanges:
     """The changes of one folder in one session. Made by `open_folder`.
 
-    Everything may be cancelled, and leaves no process behind.
+    All methods may be cancelled, and leave no process behind.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class FolderChanges:
         trash: Trash,
     ) -> None:
         self.directory = directory
-        """The folder, as the session names it."""
+        """Path of the folder, as the session names it."""
         self.session_id = session_id
         self.place = place
         self.repository = repository
@@ -125,22 +125,22 @@ class FolderChanges:
         self.has_commit = True
         """False while nothing is committed in the folder."""
         self.problem: str | None = None
-        """Why the repository of the folder cannot be used, if so."""
+        """Reason why the repository of the folder cannot be used; `None` when it can."""
         self._recorder = recorder
         self._lock = asyncio.Lock()
 
     @property
     def has_git(self) -> bool:
-        """Whether the folder is in a repository of the person."""
+        """True when the folder is in a repository of the person."""
         return self.repository is not None
 
     # -- bases ---------------------------------------------------------------------------------------------
 
     async def begin_session(self, *, late: bool = False) -> None:
-        """Record what the session begins with, if nothing is recorded yet.
+        """Record the folder as the base of the session, unless there is one.
 
         Args:
-            late: Whether the session has begun long ago, when this could not be recorded.
+            late: The session began earlier, when this could not be recorded.
         """
         async with self._lock:
             if "session" not in self._recorder.bases:
@@ -148,7 +148,7 @@ class FolderChanges:
                 await self._recorder.keep({"session": tree, "late": tree if late else None})
 
     async def begin_turn(self, turn_id: str) -> None:
-        """Record what there is before a turn."""
+        """Record the folder before a turn."""
         async with self._lock:
             tree = (await self._recorder.record()).tree
             begun = [key.removesuffix("/start") for key in self._recorder.bases if key.endswith("/start")]
@@ -157,7 +157,7 @@ class FolderChanges:
             await self._recorder.keep({**ends, f"{_key(turn_id)}/start": tree, f"{_key(turn_id)}/end": None})
 
     async def end_turn(self, turn_id: str) -> None:
-        """Record what there is after a turn, if it is known how it began, and not yet how it ended."""
+        """Record the folder after a turn, if its beginning is recorded, and its end is not."""
         async with self._lock:
             start, end = self._ends(turn_id)
             if start is not None and end is None:
@@ -168,14 +168,14 @@ class FolderChanges:
         return self._recorder.bases.get(f"{key}/start"), self._recorder.bases.get(f"{key}/end")
 
     async def forget_turn(self, turn_id: str) -> None:
-        """Let go of what is recorded of a turn."""
+        """Forget the trees of a turn."""
         async with self._lock:
             await self._recorder.keep({f"{_key(turn_id)}/{end}": None for end in ("start", "end")})
 
     async def adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
-        """Take over what another session recorded of its turns, for one that was forked from it.
+        """Take over the trees that another session recorded for turns, for a session that was forked from it.
 
-        That is possible where both are in the same place; other turns stay unknown.
+        This is possible when both have the same folder; other turns stay unknown.
         """
         other = folder / self._recorder.folder.name
         if not await asyncio.to_thread((other / "git").is_dir):
@@ -186,7 +186,7 @@ class FolderChanges:
     # -- changesets ----------------------------------------------------------------------------------------
 
     async def compute(self, which: Which) -> Changes:
-        """What changed.
+        """Compute a changeset.
 
         Raises:
             ProtocolError: There is nothing recorded to compare with.
@@ -198,7 +198,7 @@ class FolderChanges:
         return found
 
     async def compute_all(self, wanted: Collection[Which]) -> dict[Which, Outcome]:
-        """What changed, for several changesets at once; or why that is not known.
+        """Compute several changesets at once: for each, the changes or an error.
 
         Raises:
             SeraiError: The folder cannot be recorded.
@@ -222,7 +222,7 @@ class FolderChanges:
             return await self._uncommitted(now, head)
         if which == SESSION:
             if "session" not in bases:
-                raise _not_recorded("it is not recorded what there was when the session began")
+                raise _not_recorded("the state at the beginning of the session is not recorded")
             lacks = LATE if "late" in bases else self.problem
             return await self._since(bases["session"], now, lacks)
         start, end = self._ends(which.turn_id or "")
@@ -263,7 +263,7 @@ class FolderChanges:
         )
 
     async def read(self, uri: URI) -> bytes:
-        """Recorded content.
+        """Return recorded content.
 
         Raises:
             ProtocolError: The session has no such content.
@@ -279,13 +279,13 @@ class FolderChanges:
     # -- operations ----------------------------------------------------------------------------------------
 
     async def stage(self, changes: Sequence[Change]) -> dict[str, str]:
-        """Put files into the person's index. Returns why some were left out."""
+        """Put files into the person's index. Returns the reasons why some were left out, by path."""
         if self.repository is None:
             raise GitFailed("the folder is in no repository")
         return await self.repository.stage([path for change in changes for path in change.paths])
 
-    async def discard(self, which: Which, changes: Sequence[Change]) -> tuple[list[Change], dict[str, str]]:
-        """Bring files back. Returns what was undone, and why the rest was not."""
+    async def discard(self, which: Which, changes: Sequence[Change]) -> dict[str, str]:
+        """Bring files back. Returns the reasons why some were not brought back, by path."""
         async with self._lock:
             return await discard(
                 self._recorder,
@@ -297,13 +297,13 @@ class FolderChanges:
             )
 
     def last_discard(self) -> Discard | None:
-        """The last discard of this session that can be undone. Reads the disk."""
+        """Return the last discard of this session that can be undone. Reads the disk."""
         found = self.trash.discards(self.session_id)
         return next((one for one in found if one.undoes is None and one.is_done), None)
 
 
 def _key(turn_id: str) -> str:
-    """How the names of a turn's trees begin."""
+    """Return the beginning of the names of a turn's trees."""
     return f"turn {turn_id}"
 
 

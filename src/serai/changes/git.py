@@ -13,21 +13,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
-from serai.machine import umask
 from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import beginning, brief, feed, kill
+from serai.machine.safe_paths import persons_umask
 
 OLDEST = (2, 32)
-"""The first version that can be told to leave the person's own configuration unread."""
+"""First version that can leave the person's own configuration unread."""
 
 NO_REPOSITORY = "not a git repository"
-"""Git's words where there is no repository, or none any more."""
+"""Git's message where there is no repository, or none any more."""
 
 _SECONDS = 60.0
 _MAX_BYTES = 64 << 20
-"""Most bytes that a command may print."""
+"""Most output of a command, in bytes."""
 _MAX_WORDS = 16 << 10
-"""Most bytes that are kept of what git complains about."""
+"""Most bytes that are kept of the errors of git."""
 
 
 class TooMuchOutput(GitFailed):
@@ -36,20 +36,20 @@ class TooMuchOutput(GitFailed):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command printed, and how it ended."""
+    """The output of a command, and its exit code."""
 
     output: bytes
     code: int
 
     @property
     def names(self) -> list[str]:
-        """The names that it printed, each ended by a NUL."""
+        """Names in the output, each ended by a NUL."""
         return [os.fsdecode(name) for name in self.output.split(b"\0")[:-1]]
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """A git that can be run."""
+    """A git program."""
 
     program: str
     version: tuple[int, ...]
@@ -65,21 +65,21 @@ class Git:
         max_bytes: int = _MAX_BYTES,
         grace: float = 0,
     ) -> Answer:
-        """Run one command. When it is cancelled, the command and all that it started are ended first.
+        """Run a command. When cancelled, the command and all that it started are ended first.
 
         Args:
             arguments: The command and its arguments; no shell sees them.
-            doing: What it is for, to go after "git could not".
-            folder: Where to run it.
+            doing: Its purpose, in words that follow "git could not".
+            folder: The working directory.
             environment: Variables on top of the hardened ones.
-            data: What it reads.
-            accept: Which exit codes are answers rather than failures.
-            max_bytes: How much it may print.
-            grace: How long it may clean up when it is ended early. Git takes its locks away then; without
+            data: The standard input.
+            accept: Exit codes that are answers rather than failures.
+            max_bytes: Most output, in bytes.
+            grace: Seconds to clean up when the command is ended early. Git removes its locks then; without
                 such seconds they stay.
 
         Raises:
-            GitFailed: It ended otherwise.
+            GitFailed: It ended with another code.
             TooMuchOutput: It printed too much.
             GitTimedOut: It took too long.
             GitUnavailable: It could not be started.
@@ -95,7 +95,7 @@ class Git:
                     stdin=PIPE,
                     stderr=PIPE,
                     grace=grace,
-                    umask=umask.persons(),  # it writes files of the person; what is ours it keeps private
+                    umask=persons_umask(),  # for files of the person; private ones have `--shared=0600`
                 ) as process,
                 asyncio.timeout(_SECONDS),
             ):
@@ -122,14 +122,14 @@ class Git:
 
 
 async def find_git() -> Git:
-    """The git on the path.
+    """Find git in `PATH`.
 
     Raises:
         GitUnavailable: There is none, or it is too old.
     """
     program = find_program("git", os.environ)
     if program is None:
-        raise GitUnavailable("git is not installed, and changes are seen with it", remedy="Install git")
+        raise GitUnavailable("git is not installed, but changes need it", remedy="Install git")
     git = Git(program, ())
     answer = await git.run("version", doing="tell its version", folder="/" if os.name == "posix" else ".")
     found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", answer.output)
@@ -137,12 +137,12 @@ async def find_git() -> Git:
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         said = answer.output.decode("utf-8", "replace").strip()
-        raise GitUnavailable(f"git is too old to see changes with: {said}", remedy=f"Install git {oldest}")
+        raise GitUnavailable(f"git is too old to show changes: {said}", remedy=f"Install git {oldest}")
     return Git(program, version)
 
 
 async def _read(process: Process, max_bytes: int) -> bytes | None:
-    """What the command prints; `None`, and the command is ended, when that is too much."""
+    """Return the output of the command; `None`, and the command is ended, when it is too long."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
     pieces: list[bytes] = []
     size = 0

@@ -1,4 +1,4 @@
-"""What can be done with a changeset: stage, discard, undo, open."""
+"""Operations on a changeset: stage, discard, undo, open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from serai.ahp.commands import (
 )
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
-from serai.changes.diff import Change, Changes, printable, told
+from serai.changes.diff import Change, Changes, left_out_note, printable
 from serai.changes.folder import FolderChanges
 from serai.changes.view import ChangesetKind, Which, path_below, show
 from serai.errors import InvalidParams, ProtocolError
@@ -35,15 +35,15 @@ _BEFORE = {
 def operations_for(
     kind: ChangesetKind, *, has_git: bool, has_commit: bool = True, can_undo: bool = False
 ) -> list[ChangesetOperation]:
-    """What a changeset offers. Pure.
+    """Return the operations that a changeset offers. Pure.
 
     Args:
-        kind: What the changeset shows.
-        has_git: Whether the working directory is in a repository,
-        has_commit: Whether anything is committed there.
-        can_undo: Whether there is a discard of the session that can be undone.
+        kind: The kind of the changeset.
+        has_git: The working directory is in a repository.
+        has_commit: Something is committed there.
+        can_undo: There is a discard of the session that can be undone.
     """
-    confirmation = f"This brings the files back to {_BEFORE[kind]}, and takes away those that are new since."
+    confirmation = f"This returns the files to {_BEFORE[kind]}, and takes away those that are new since."
     if kind is ChangesetKind.UNCOMMITTED and not has_commit:
         confirmation = "Nothing is committed yet: this takes away all files here that git does not ignore."
     stage = ChangesetOperation(
@@ -69,7 +69,7 @@ def operations_for(
 async def invoke(
     changes: FolderChanges, which: Which, operation_id: str, target: ChangesetOperationTarget | None
 ) -> InvokeChangesetOperationResult:
-    """Do something with a changeset, or with one of its files.
+    """Invoke an operation on a changeset, or on one of its files.
 
     Raises:
         InvalidParams: There is no such operation, or it does not work on such a target.
@@ -80,29 +80,22 @@ async def invoke(
     operation = offered.get(operation_id)
     if operation is None:
         raise InvalidParams(f"there is no operation {operation_id!r} here", field="params.operationId")
-    match target:
-        case None:
-            resource = None
-        case ChangesetResourceTarget():
-            resource = target
-        case _:
-            raise InvalidParams(f"{operation.label} works on whole files only", field="params.target")
-    if resource is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
+    if not isinstance(target, ChangesetResourceTarget | None):
+        raise InvalidParams(f"{operation.label} works on whole files only", field="params.target")
+    if target is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
         raise InvalidParams(f"{operation.label} needs a file to work on", field="params.target")
     if operation_id == UNDO:
         return await _undo(changes)
     found = await changes.compute(which)
-    chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
+    chosen = found.changes if target is None else (_find(changes.directory, found.changes, target),)
     if operation_id == OPEN:
-        return _opened(changes, found, chosen[0], resource)
+        return _opened(changes, found, chosen[0], target)
     if operation_id == STAGE:
-        refused = await changes.stage(chosen)
-        done = [change for change in chosen if change.path not in refused]
-        what = "Staged"
+        refused, what = await changes.stage(chosen), "Staged"
     else:
-        done, refused = await changes.discard(which, chosen)
-        what = "Discarded the changes to"
-    return _told(what, done, refused, resource, told(found.left_out))
+        refused, what = await changes.discard(which, chosen), "Discarded the changes to"
+    done = [change for change in chosen if not refused.keys() & set(change.paths)]
+    return _result(what, done, refused, target, left_out_note(found.left_out))
 
 
 async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
@@ -114,15 +107,15 @@ async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
 
 
 def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTarget) -> Change:
-    path = path_below(directory, target.resource)  # a URI may be spelled in several ways
+    path = path_below(directory, target.resource)  # a URI can be written in several ways
     for change in changes:
         sides = [change.before] if target.side == "before" else [change.after, change.before]
         if any(side is not None and side.path == path for side in sides):
             return change
-    raise ProtocolError("this file has no changes here, or no longer", number=AhpErrorCode.NOT_FOUND)
+    raise ProtocolError("this file has no changes in this changeset", number=AhpErrorCode.NOT_FOUND)
 
 
-def _told(
+def _result(
     what: str,
     done: Sequence[Change],
     refused: Mapping[str, str],

@@ -1,9 +1,9 @@
 """The private git directory of a session: records a folder as trees, byte for byte, and checks files out.
 
 The person's folder is its work tree and the person's objects are its alternates; index, refs, settings and
-new objects are ours. An attribute of our own switches every conversion off, so that a recorded file has the
-bytes that it has on the disk, and comes back with them. No setting of the person or of the folder is obeyed,
-other than what is ignored.
+new objects are private. An attribute switches every conversion off, so that a recorded file has the bytes
+that it has on the disk, and comes back with them. Of the settings of the person and of the folder, only those
+about ignored files count.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from serai.config.private import write_private
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
 
 MAX_FILES = 100_000
-"""Most files that a folder may have for its changes to be recorded."""
+"""Most files in a folder whose changes are recorded."""
 MAX_BYTES = 2 << 30
-"""Most bytes in them."""
+"""Most bytes in the files of such a folder."""
 MAX_FILE_BYTES = 50 << 20
-"""Largest file that is recorded."""
+"""Largest recorded file, in bytes."""
 
 _MAX_LISTED = 32 << 20
 _PRIVATE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
@@ -37,24 +37,24 @@ _BYTE_FOR_BYTE = "* -text -eol -ident -filter -working-tree-encoding\n"
 _WITHOUT_PROGRAMS = "* -filter\n"
 _CONVERSIONS = ("core.autocrlf", "core.eol", "core.attributesfile")
 _DRAFTS = ".serai-*.tmp\n"
-"""Names of files that the host is about to put in their place."""
+"""Pattern for drafts of the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A folder as it was recorded."""
+    """A record of a folder."""
 
     tree: str
     left_out: tuple[str, ...]
-    """Files that are too large or unreadable."""
+    """Files that were left out, since they are too large or unreadable."""
 
 
 class FolderRecorder:
-    """Records one folder, for one session. It does one thing at a time: whoever uses it has a lock.
+    """Records one folder, for one session. Its methods must not run at the same time: the caller has a lock.
 
     Args:
         git: The git to use.
-        folder: Where the private directory is, or is made.
+        folder: The private directory, which is made if need be.
         directory: The folder to record, without any link.
         repository: The repository that it is in, if any.
         settings: The settings of the person that are obeyed (`read_settings`).
@@ -72,7 +72,7 @@ class FolderRecorder:
         home: Path,
     ) -> None:
         self.bases: dict[str, str] = {}
-        """The trees that are kept, by name."""
+        """Kept trees, by name."""
         self.folder = folder
         self._git = git
         self._directory = directory
@@ -85,21 +85,21 @@ class FolderRecorder:
         self._facts = IndexFacts()
         self._too_large: FolderTooLarge | None = None
         self._tree: str | None = None
-        """The tree of the index, while nothing has changed in it."""
+        """Tree of the index; `None` when the index has changed since."""
 
     @property
     def empty_tree(self) -> str:
-        """The tree with nothing in it."""
+        """Id of the empty tree."""
         return EMPTY_TREES[self._format]
 
     async def open(self) -> bool:
-        """Make the private directory, or take it up again. Returns whether the objects of old are shared.
+        """Make the private directory, or open an existing one. Returns whether the repository is the same.
 
         Raises:
             GitFailed: It cannot be made, or is broken.
         """
         await self._init("git", _BYTE_FOR_BYTE)
-        is_same = await asyncio.to_thread(self._join_repository)
+        is_same = await asyncio.to_thread(self._note_repository)
         with contextlib.suppress(OSError, ValueError):
             self.bases = json.loads(await asyncio.to_thread((self.folder / "bases.json").read_text))
         return is_same
@@ -120,8 +120,8 @@ class FolderRecorder:
         alternates = f"{store}\n" if store and "\n" not in str(store) else ""
         await asyncio.to_thread(_write, place / "objects/info/alternates", alternates)
 
-    def _join_repository(self) -> bool:
-        """Forget the index when the repository is another one: what it names may be gone with the old one."""
+    def _note_repository(self) -> bool:
+        """Drop the index when the repository is another one: what it names may be gone with the old one."""
         note = self.folder / "repository"
         now = f"{self._top}\n{self._repository.common_dir if self._repository else ''}"
         if note.exists() and note.read_text("utf-8", "surrogateescape") == now:
@@ -214,11 +214,11 @@ class FolderRecorder:
         return left_out
 
     async def _newly_forced(self) -> frozenset[str]:
-        """The ignored files that the person tracks all the same, once their index has changed."""
+        """Return the ignored files that the person tracks all the same, if their index has changed."""
         if self._repository is None:
             return frozenset()
         before = self._facts
-        with contextlib.suppress(GitFailed):  # told where it matters
+        with contextlib.suppress(GitFailed):  # reported where it matters
             self._facts = await self._repository.index_facts()
         return self._facts.forced if self._facts is not before else frozenset()
 
@@ -226,12 +226,12 @@ class FolderRecorder:
         self._too_large = FolderTooLarge(
             f"the folder has more than {MAX_FILES:,} files, or {MAX_BYTES >> 30} GB: "
             "its changes are not recorded",
-            remedy="Begin a session in a smaller folder, or list what does not matter in .gitignore",
+            remedy="Begin a session in a smaller folder, or add files that do not matter to .gitignore",
         )
         return self._too_large
 
     def _note_ignored(self) -> None:
-        """Take over the person's own list of what is ignored. Reads the disk."""
+        """Copy the person's own list of ignored files. Reads the disk."""
         said = ""
         if self._repository is not None:
             with contextlib.suppress(OSError):
@@ -242,7 +242,7 @@ class FolderRecorder:
         _write(self.folder / "git/info/exclude", f"{said.rstrip()}\n{_DRAFTS}{hidden}")
 
     def _sort(self, names: Iterable[str]) -> tuple[bytes, bytes, tuple[str, ...], int]:
-        """Tell files that are there from those that are gone or not to be recorded. Reads the disk."""
+        """Sort files into those to record, those that are gone, and those to leave out. Reads the disk."""
         there: list[str] = []
         gone: list[str] = []
         left_out: list[str] = []
@@ -250,7 +250,7 @@ class FolderRecorder:
         plain: dict[str, bool] = {"": True}
 
         def is_plain(folder: str) -> bool:
-            """Whether a folder is reached without any link, and not in a repository of its own."""
+            """Tell whether a folder is reached without any link, and not in a repository of its own."""
             if folder not in plain:
                 full = f"{self._directory}/{folder}"
                 is_folder = is_plain(folder.rpartition("/")[0]) and stat.S_ISDIR(_mode(full))
@@ -286,28 +286,28 @@ class FolderRecorder:
         listed = await self._run("ls-files", "-z", doing="record the files")
         if not listed.output:
             return self.empty_tree  # git does not find the folder in the index
-        raise GitFailed("git could not record the files: some of what they had is gone")
+        raise GitFailed("git could not record the files: some of their content is gone")
 
     async def keep(self, trees: Mapping[str, str | None]) -> None:
-        """Keep trees by their names; `None` lets go of one. Nothing here is ever collected as garbage."""
+        """Keep trees by their names; `None` removes one. Nothing here is ever collected as garbage."""
         kept = {name: tree for name, tree in {**self.bases, **trees}.items() if tree}
         if kept != self.bases:
             await asyncio.to_thread(_write, self.folder / "bases.json", json.dumps(kept))
             self.bases = kept
 
     async def has(self, tree: str) -> bool:
-        """Whether a tree is there with all that it names."""
+        """Tell whether a tree exists with all its content."""
         answer = await self._run(
             "rev-list", "--objects", "--quiet", tree, doing="check a tree", accept=(0, 1, 128)
         )
         return answer.code == 0
 
     async def copy_from(self, other: Path, keys: Collection[str]) -> None:
-        """Take trees over from the private directory of another session, with their content.
+        """Copy trees with their content from the private directory of another session.
 
         Args:
             other: The folder of that session's recorder.
-            keys: How the names of the trees begin.
+            keys: The beginnings of the names of the trees.
         """
         source = FolderRecorder(
             self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
@@ -326,10 +326,10 @@ class FolderRecorder:
     # -- comparing and reading -----------------------------------------------------------------------------
 
     async def diff(self, before: str, after: str) -> tuple[Change, ...]:
-        """What is different in another tree.
+        """Compare two trees.
 
         Raises:
-            GitFailed: A tree, or content that it names, is no longer there.
+            GitFailed: A tree, or content that it names, no longer exists.
         """
         try:
             answer = await self._run(*DIFF_TREE, before, after, doing="compare the files")
@@ -340,23 +340,23 @@ class FolderRecorder:
         return parse(answer.output)
 
     async def ignored(self, paths: Collection[str]) -> frozenset[str]:
-        """Which files are ignored by now, and not tracked by the person."""
+        """Return the files that are ignored by now, and not tracked by the person."""
         if not paths:
             return frozenset()
         answer = await self._run(
             *("check-ignore", "--no-index", "-z", "--stdin"),
             doing="see what is ignored",
-            data=listed([f"./{path}" for path in paths]),  # so that it has no magic
+            data=listed([f"./{path}" for path in paths]),  # so that no path has pathspec magic
             accept=(0, 1),
             variables={"GIT_LITERAL_PATHSPECS": "0"},
         )
         return frozenset(name[2:] for name in answer.names) - self._facts.forced
 
     async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
-        """Which modified files differ from what is committed in nothing but line ends or encoding.
+        """Return the modified files that differ from the last commit only in line ends or encoding.
 
         Args:
-            changes: What changed.
+            changes: The changes.
             converted: The files that git converts by their attributes.
         """
         if self._settings.get("core.autocrlf", "false") == "false":
@@ -383,19 +383,19 @@ class FolderRecorder:
         )
 
     async def read(self, blob: str) -> bytes:
-        """Recorded content.
+        """Return recorded content.
 
         Raises:
-            GitFailed: It is not there, or no longer.
+            GitFailed: It does not exist, or no longer.
         """
         return (await self._run("cat-file", "blob", blob, doing="read the content")).output
 
     async def check_out(self, sides: Collection[Side], *, converted: bool) -> None:
-        """Write files as they were. What is at a place already stays, and so does what is behind a link.
+        """Write files as they were. Existing files stay, and so do those behind links.
 
         Args:
             sides: The files.
-            converted: Whether they get the line ends and the encoding that the person's git gives them.
+            converted: Give them the line ends and the encoding that the person's git gives them.
         """
         name = "converted" if converted else "git"
         if converted:
@@ -421,7 +421,7 @@ class FolderRecorder:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder, and those above, for nobody but their owner."""
+    """Make a folder, and those above it, for nobody but their owner."""
     for one in (*reversed(folder.parents), folder):
         one.mkdir(mode=0o700, exist_ok=True)
 
@@ -434,7 +434,7 @@ def _mode(path: str) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a small file of our own, if it is not so already."""
+    """Write a small private file, unless it has this content already."""
     data = text.encode("utf-8", "surrogateescape")
     try:
         if path.read_bytes() == data:

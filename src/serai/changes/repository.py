@@ -1,6 +1,6 @@
-"""The person's repository that a directory is in: where it is, what it has committed, ignored and staged.
+"""The person's repository around a directory: what is committed, ignored and staged in it.
 
-Only `stage` writes there, and only because a person asked for it.
+Only `stage` writes to it, and only because a person asked for it.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from pathlib import Path
 from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.errors import GitFailed
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-"""The tree with nothing in it, which every git knows without looking."""
+"""Ids of the empty tree, which every git knows without looking."""
 
 _CARRIED = frozenset({"core.attributesfile", "core.autocrlf", "core.eol", "core.excludesfile"})
-"""Settings that say which files are ignored and what form they have. None of them names a program."""
+"""Settings about ignored files and conversions. None of them names a program."""
 
 _NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
 _GRACE = 2.0
-"""Seconds that git has to take its lock away when it is ended early."""
+"""Seconds that git has to remove its lock when it is ended early."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """What the person's index says."""
+    """Facts from the person's index."""
 
     conflicts: frozenset[str] = frozenset()
-    """The files that a merge left for a person to decide."""
+    """Files that a merge left for a person to decide."""
     forced: frozenset[str] = frozenset()
-    """The files that are tracked although a list says that they are ignored."""
+    """Files that are tracked although they are ignored."""
     absent: frozenset[str] = frozenset()
-    """The files that a sparse checkout leaves out."""
+    """Files that a sparse checkout leaves out."""
 
 
 @dataclass(slots=True)
@@ -48,21 +48,21 @@ class Repository:
 
     git: Git
     directory: str
-    """The directory, without any link."""
+    """Path of the directory, without any link."""
     top: str
-    """The root of the work tree."""
+    """Root of the work tree."""
     git_dir: str
-    """Where this work tree's HEAD and index are."""
+    """Folder of this work tree's HEAD and index."""
     common_dir: str
-    """Where the objects are, which all work trees share."""
+    """Folder of the objects, which all work trees share."""
     object_format: str
     prefix: str
-    """The directory below the root: empty, or with a slash at its end."""
+    """Path of the directory below the root: empty, or with a slash at its end."""
     _facts: IndexFacts = field(default_factory=IndexFacts)
     _seen: SeenPaths | None = None
 
     async def head_tree(self) -> str | None:
-        """What was committed last in the directory, as a tree; `None` when nothing was."""
+        """Return the last commit of the directory as a tree; `None` when there is none."""
         name = f"HEAD:{self.prefix}" if self.prefix else "HEAD^{tree}"
         answer = await self.run(
             "rev-parse", "-q", "--verify", name, doing="read the last commit", accept=(0, 1, 128)
@@ -70,7 +70,7 @@ class Repository:
         return answer.output.decode().strip() if answer.code == 0 else None
 
     async def index_facts(self) -> IndexFacts:
-        """What the person's index says. It is read again when it has changed."""
+        """Read the facts from the person's index, if it has changed since."""
         if self._seen is None or not await asyncio.to_thread(self._seen.are_unchanged):
             seen = await asyncio.to_thread(SeenPaths, f"{self.git_dir}/index")
             doing = "read the index"
@@ -87,7 +87,7 @@ class Repository:
         return self._facts
 
     async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
-        """Which files a program converts, as LFS does; and which have other attributes that convert them."""
+        """Return the files that a program converts, as LFS does, and those that other attributes convert."""
         if not paths:
             return frozenset(), frozenset()
         asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
@@ -106,7 +106,7 @@ class Repository:
         )
 
     async def stage(self, paths: Sequence[str]) -> dict[str, str]:
-        """Put files into the person's index as they are now. Returns why some were left out.
+        """Put files into the person's index as they are now. Returns why some were left out, by path.
 
         Raises:
             GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
@@ -144,18 +144,18 @@ class Repository:
 
 
 def listed(paths: Collection[str]) -> bytes:
-    """Paths as git reads them, each ended by a NUL."""
+    """Join paths as git reads them, each ended by a NUL."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 async def find_repository(git: Git, directory: str) -> Repository | None:
-    """The repository whose work tree a directory is in; `None` when there is none.
+    """Find the repository whose work tree a directory is in; return `None` when there is none.
 
-    There is also none for a directory that its repository ignores: git would not see any change in it.
+    A directory that its repository ignores has none, too: git would not see any change in it.
 
     Raises:
-        GitFailed: Git does not want to use the repository, since it belongs to someone else for instance; or
-            its work tree is elsewhere.
+        GitFailed: Git refuses to use the repository, since it belongs to someone else for instance; or its
+            work tree is elsewhere.
     """
     try:
         answer = await git.run(
@@ -188,7 +188,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 async def _is_ignored(repository: Repository) -> bool:
-    # This command knows no literal paths; with dots before it, a path has no magic either.
+    # This command has no literal paths; with dots before it, a path has no magic either.
     name = repository.prefix.rstrip("/").rpartition("/")[2]
     answer = await repository.run(
         *("check-ignore", "-q", "-z", "--stdin"),
@@ -201,7 +201,7 @@ async def _is_ignored(repository: Repository) -> bool:
 
 
 async def read_settings(git: Git, directory: str) -> dict[str, str]:
-    """The settings, the person's own included, that say which files are ignored and what form they have."""
+    """Read the settings about ignored files and conversions, the person's own included."""
     answer = await git.run("config", "--list", "-z", doing="read its settings", folder=directory)
     found: dict[str, str] = {}
     for entry in answer.names:

@@ -1,11 +1,11 @@
-"""Discards that can be undone for a week: what each one took out of a folder, and a record of it.
+"""Discards that can be undone for a week: a record of each, and the files that it took out of a folder.
 
-    <home>/discards/<id>/record.json   what is taken out, on the disk before anything is touched
-                        /items/<n>     what was at the path of step n, moved there whole
-                        /done          the discard has come to its end
+    <home>/discards/<id>/record.json   the paths to empty, on the disk before anything is touched
+                        /items/<n>     the files at the path of step n, moved there whole
+                        /done          the discard is complete
 
-Whatever is in the way is moved out, never overwritten or deleted, so everything comes back with its bytes,
-modes and links, wherever a kill struck. An undo is a discard of its own, and can be undone as well.
+Files in the way are moved out, never overwritten or deleted, so everything can be given back with its bytes,
+modes and links, whenever a kill strikes. An undo is a discard of its own, and can be undone as well.
 """
 
 from __future__ import annotations
@@ -36,65 +36,65 @@ from serai.machine.safe_paths import (
 )
 
 KEPT_SECONDS = 7 * 24 * 3600
-"""How long a discard can be undone."""
+"""Time in which a discard can be undone, in seconds."""
 
 _NOTHING = frozenset({errno.ENOENT, errno.ENOTDIR})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def checkpoint() -> None:
-    """Marks a moment between two steps. Tests kill the process here."""
+    """Mark a moment between two steps. Tests kill the process here."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscardStep:
-    """One path that a discard empties."""
+    """A path that a discard empties."""
 
     path: str
-    """Relative to the folder."""
+    """Path relative to the folder."""
     was_there: bool
-    """Whether something was there before. If not, whatever is there later was put there by the discard."""
+    """False when nothing was there before: then whatever is there later came from the discard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """One discard, as it is recorded."""
+    """The record of a discard."""
 
     place: Path
-    """Where the record and the items are."""
+    """Folder of the record and the items."""
     session: str
     directory: str
-    """The folder, without any link."""
+    """Path of the folder, without any link."""
     inode: int
     at: float
     what: str
-    """What was discarded, for people."""
+    """Description of what was discarded, for people."""
     steps: tuple[DiscardStep, ...]
     folders: Mapping[str, int]
-    """The modes of the folders on the way to the paths, as far as they were there."""
+    """Modes of the existing folders on the way to the paths."""
     undoes: str | None = None
-    """The id of the discard that this one undid."""
+    """Id of the discard that this one undid."""
 
     @property
     def id(self) -> str:
-        """What people name it by."""
+        """Name of the discard for people."""
         return self.place.name
 
     @property
     def is_done(self) -> bool:
-        """Whether it came to its end. Reads the disk."""
+        """True when the discard is complete. Reads the disk."""
         return (self.place / "done").exists()
 
     def finish(self) -> None:
-        """Note that it came to its end."""
+        """Note that the discard is complete."""
         (self.place / "done").touch(0o600)
 
     @contextlib.contextmanager
     def locked(self) -> Generator[None]:
-        """Keep other processes away from it for the length of a block.
+        """Lock the discard against other processes for the length of a block.
 
         Raises:
-            DiscardBusy: Another one is at work on it.
+            DiscardBusy: Another process is at work on it.
         """
         handle = os.open(self.place / "record.json", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -107,11 +107,11 @@ class Discard:
             os.close(handle)
 
     def has_item(self, number: int) -> bool:
-        """Whether something was taken out in a step, and is still here."""
+        """Tell whether something was taken out in a step, and is still here."""
         return os.path.lexists(self.place / "items" / str(number))
 
     def take(self, number: int) -> None:
-        """Move what is at the path of a step out of the folder, if anything is.
+        """Move the file or folder at the path of a step into the trash, if there is one.
 
         Raises:
             OSError: It cannot be moved.
@@ -124,7 +124,7 @@ class Discard:
             _move(parent, name, items, str(number))
 
     def give_back(self, number: int) -> None:
-        """Move what was taken out in a step to its place again. Nothing may be there.
+        """Move the item of a step back to its path. Nothing may be there.
 
         Raises:
             OSError: It cannot be moved.
@@ -144,7 +144,7 @@ class Discard:
             os.close(handle)
 
     def remove_empty_folders(self, keep: Collection[str] = ()) -> None:
-        """Remove the folders on the way to the paths that are empty now, other than some."""
+        """Remove the folders on the way to the paths that are empty now, except some."""
         above = {folder for step in self.steps for folder in _above(step.path)}
         for folder in sorted(above.difference(keep), reverse=True):
             checkpoint()
@@ -171,7 +171,7 @@ class Trash:
         steps: Sequence[DiscardStep],
         undoes: str | None = None,
     ) -> Discard:
-        """Record what is about to be taken out of a folder. It is on the disk when this returns."""
+        """Record a new discard. The record is on the disk when this returns."""
         when = time.time()
         name = time.strftime("%Y%m%d-%H%M%S", time.localtime(when))
         folders = {folder: _mode(directory, folder) for step in steps for folder in _above(step.path)}
@@ -199,7 +199,7 @@ class Trash:
         return discard
 
     def discards(self, session: str | None = None) -> list[Discard]:
-        """All discards that can be undone, or those of one session; the last one first."""
+        """Return the discards that can be undone, of one session or of all; the last one first."""
         found: list[Discard] = []
         with contextlib.suppress(OSError):
             found = [one for place in self._folder.iterdir() if (one := _read(place)) is not None]
@@ -211,18 +211,19 @@ class Trash:
     def undo(self, discard: Discard) -> Discard:
         """Give everything back that a discard took out, also one that a kill cut short.
 
-        What is at those places by now is moved out first. Returns the record of that, which can be undone.
+        Files that are at those paths by now are moved out first. Returns the record of that, which can be
+        undone.
 
         Raises:
             FolderMoved: The folder is another one by now.
             DiscardBusy: The discard is under way, or is being undone.
-            OSError: A file could not be put in its place. What is left can be undone again.
+            OSError: A file could not be put in its place. The rest can be undone again.
         """
         place = Path(discard.directory)
         if not place.is_dir() or place.stat().st_ino != discard.inode:
             raise FolderMoved(
                 f"{discard.directory} is gone, or another folder by now",
-                remedy=f"What was discarded lies in {discard.place / 'items'}",
+                remedy=f"The discarded files are in {discard.place / 'items'}",
             )
         with discard.locked():
             return self._undo(discard)
@@ -248,13 +249,13 @@ class Trash:
         return counter
 
     def undo_unfinished(self) -> list[Discard]:
-        """Undo the discards that a kill cut short, and finish the undos. Returns them."""
+        """Undo the discards that a kill cut short, and finish undos. Returns both."""
         found = {one.id: one for one in self.discards()}
         unfinished = [one for one in found.values() if not one.is_done]
         for discard in unfinished:
             with contextlib.suppress(OSError, DiscardBusy, FolderMoved):
                 with discard.locked():
-                    pass  # nobody is at work on it
+                    pass  # no other process is at work on it
                 if discard.undoes is None:
                     self.undo(discard)
                     continue
@@ -264,14 +265,14 @@ class Trash:
         return unfinished
 
     def forget(self, discard: Discard) -> None:
-        """Delete a discard for good, with what it took out."""
+        """Delete a discard for good, with the files that it took out."""
         checkpoint()
         with contextlib.suppress(OSError):
             (discard.place / "record.json").unlink()
         shutil.rmtree(discard.place, ignore_errors=True)
 
     def prune(self) -> None:
-        """Delete what cannot be undone any more. What cannot be read is kept as long as the rest."""
+        """Delete discards that are too old. Unreadable ones are kept as long as the rest."""
         known = {one.place for one in self.discards()}
         with contextlib.suppress(OSError):
             for place in self._folder.iterdir():
@@ -280,7 +281,7 @@ class Trash:
 
 
 def _read(place: Path) -> Discard | None:
-    """A discard as it was recorded; `None` where nothing was touched yet, or nothing can be read."""
+    """Read a discard; return `None` where nothing was touched yet, or nothing can be read."""
     try:
         record = json.loads((place / "record.json").read_text())
         steps = tuple(DiscardStep(**step) for step in record.pop("steps"))
@@ -293,7 +294,7 @@ def _read(place: Path) -> Discard | None:
 
 
 def is_there(directory: str, path: str) -> bool:
-    """Whether something is at a path, which no link leads to."""
+    """Tell whether something is at a path that leads through no link."""
     try:
         with parent_below(directory, path) as (parent, name):
             return look(parent, name) is not None
@@ -331,7 +332,7 @@ def _make_folders(directory: str, path: str, modes: Mapping[str, int]) -> None:
 
 
 def _move(source: int, name: str, target: int, new_name: str) -> None:
-    """Move something from one open directory to another, and never onto anything."""
+    """Move a file or folder from one open directory to another, and never onto anything."""
     try:
         rename_exclusively(name, new_name, source_in=source, destination_in=target)
     except OSError as error:
@@ -347,7 +348,7 @@ def _move(source: int, name: str, target: int, new_name: str) -> None:
             raise
         sync_directory(target)
         checkpoint()
-        # Out of the way in one step: whoever finds half of it after a kill must not take it for the whole.
+        # Renamed first: after a kill, half of it must not be taken for the whole.
         aside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}/moved')):016x}.tmp"
         remove(source, aside)
         os.rename(name, aside, src_dir_fd=source, dst_dir_fd=source)

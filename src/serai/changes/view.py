@@ -5,8 +5,8 @@
     ahp-changeset:/<session>/turn/{turnId}
     serai-change:/<session>/<blob>/<path>
 
-The last names content that is no longer in the folder, or that a `file:` URI does not lead to: where a link
-points to, and a file whose name is not UTF-8. The path is there for people and for editors.
+The last one names content that is no longer in the folder, or that no `file:` URI leads to: the target of a
+link, and a file whose name is not UTF-8. The path is there for people and for editors.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _BLOB = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class ChangesetKind(StrEnum):
-    """What the files are compared with."""
+    """Kind of a changeset: the states that it compares."""
 
     UNCOMMITTED = "uncommitted"
-    """With the last commit."""
+    """The files now, with the last commit."""
     SESSION = "session"
-    """With what there was when the session began."""
+    """The files now, with those when the session began."""
     TURN = "turn"
-    """What there was before a turn, with what there was after it."""
+    """The files after a turn, with those before it."""
 
 
 class Which(NamedTuple):
-    """Which of a session's changesets."""
+    """Name of a changeset within its session."""
 
     kind: ChangesetKind
     turn_id: str | None = None
@@ -67,14 +67,14 @@ SESSION = Which(ChangesetKind.SESSION)
 
 
 class Address(NamedTuple):
-    """A changeset of a session."""
+    """Name of a changeset and its session."""
 
     session_id: str
     which: Which
 
 
 class Counts(NamedTuple):
-    """How much changed. Files that are not text have no lines."""
+    """Numbers of changed files and lines. Files that are not text have no lines."""
 
     files: int | None
     additions: int | None
@@ -82,13 +82,13 @@ class Counts(NamedTuple):
 
 
 def uri_of(session_id: str, which: Which) -> URI:
-    """The channel of a changeset."""
+    """Return the channel of a changeset."""
     end = "" if which.turn_id is None else f"/{quote(which.turn_id, safe='')}"
     return f"{_SCHEME}{quote(session_id, safe='')}/{which.kind.value}{end}"
 
 
 def address_of(uri: URI) -> Address | None:
-    """The changeset that a channel names; `None` when it names none of ours."""
+    """Return the changeset that a channel names; `None` when it names none of this host."""
     if not uri.startswith(_SCHEME):
         return None
     try:
@@ -107,13 +107,13 @@ def address_of(uri: URI) -> Address | None:
 def summaries(
     session_id: str, known: Mapping[Which, tuple[Counts, str | None]], *, has_git: bool
 ) -> list[ChangesetSummary]:
-    """The catalogue of a session. Outside of a repository nothing can be uncommitted.
+    """Return the catalogue of a session. Outside of a repository nothing can be uncommitted.
 
     Args:
-        session_id: Whose catalogue it is.
-        known: How much changed, as far as that is known, and what else is to be said of it, such as which
-            files were left out.
-        has_git: Whether the working directory is in a repository.
+        session_id: The session.
+        known: The counts of changesets, as far as they are known, and notes such as on files that were left
+            out.
+        has_git: The working directory is in a repository.
     """
     catalogue: list[ChangesetSummary] = []
     for which, label in ((UNCOMMITTED, "Uncommitted changes"), (SESSION, "Since the session began")):
@@ -131,13 +131,13 @@ def summaries(
 
 
 def show(change: Change, directory: str, session_id: str, *, live: bool) -> ChangesetFile:
-    """A change as a file of a changeset. Its id is its path, escaped as in a URI.
+    """Return a change as a file of a changeset. Its id is its path, escaped as in a URI.
 
     Args:
-        change: What changed.
+        change: The change.
         directory: The working directory, as the session names it.
         session_id: The session, for the URIs of content.
-        live: Whether what is after the change is the file as it is now; else it is recorded content.
+        live: The side after the change is the file as it is now; otherwise it is recorded content.
     """
     before = after = diff = None
     if change.before is not None:
@@ -159,7 +159,7 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
 
 
 def _meta(change: Change) -> FreeForm:
-    """What AHP has no field for. The version changes with the content, though all else be the same."""
+    """Return what AHP has no field for. The version changes with the content, if nothing else does."""
     meta: FreeForm = {"serai.kind": change.kind.value}
     if change.after is not None:
         meta["serai.version"] = change.after.content
@@ -173,9 +173,9 @@ def _meta(change: Change) -> FreeForm:
 
 
 def actions_between(before: Sequence[ChangesetFile], after: Sequence[ChangesetFile]) -> list[ChangesetAction]:
-    """The fewest actions that bring one list of files to the other.
+    """Return the fewest actions that turn one list of files into the other.
 
-    Files are told apart by their ids. Their order means nothing: what is new comes to the end.
+    Files are matched by their ids. Their order does not matter: new files come to the end.
     """
     old = {file.id: file for file in before}
     wanted = {file.id: file for file in after}
@@ -191,12 +191,12 @@ def actions_between(before: Sequence[ChangesetFile], after: Sequence[ChangesetFi
 
 
 def file_id(path: str) -> str:
-    """The id of a file in a changeset: another for every path, whatever bytes are in it."""
+    """Return the id of a file in a changeset: a different one for every path, whatever bytes are in it."""
     return quote_from_bytes(os.fsencode(path))
 
 
 def path_below(directory: str, uri: URI) -> str | None:
-    """The path in a directory that a `file:` URI names; `None` when it names none there."""
+    """Return the path in a directory that a `file:` URI names; `None` when it names none there."""
     try:
         path = str(uris.path_of(uri))
     except ProtocolError:
@@ -206,12 +206,12 @@ def path_below(directory: str, uri: URI) -> str | None:
 
 
 def content_uri(session_id: str, side: Side) -> URI:
-    """The URI of recorded content."""
+    """Return the URI of recorded content."""
     return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{side.content}/{file_id(side.path)}"
 
 
 class ContentAddress(NamedTuple):
-    """Content that a session's changes refer to."""
+    """Recorded content that a session's changes refer to."""
 
     session_id: str
     blob: str
@@ -219,7 +219,7 @@ class ContentAddress(NamedTuple):
 
 
 def content_address(uri: URI) -> ContentAddress | None:
-    """The recorded content that a URI names; `None` when it names none of ours."""
+    """Return the recorded content that a URI names; `None` when it names none of this host."""
     if not uri.startswith(CONTENT_SCHEME):
         return None
     session_id, _, rest = uri.removeprefix(CONTENT_SCHEME).partition("/")

@@ -27,7 +27,7 @@ from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.surroundings.files import directory_of
-from serai.machine.umask import keep_private
+from serai.machine.safe_paths import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import digest, new_code

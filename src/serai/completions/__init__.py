@@ -1,7 +1,7 @@
-"""What could stand at a place in a message: files after `@`, skills and prompts after `/`.
+"""Completions in a message: files after `@`, skills and prompts after `/`.
 
-completion.py  the answer to the command: what is being written, and what an offer looks like
-files.py       which files a folder has
+completion.py  the word that is being written, and the form of offers
+files.py       the files of a folder
 names.py       skills and prompts; agents, people and rooms
-search.py      which of a hundred thousand paths fit
+search.py      the search in a hundred thousand paths
 """

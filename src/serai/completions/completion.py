@@ -1,12 +1,12 @@
-"""The answer to the command `completions`: what is being written at a place in a text, and what fits there.
+"""The answer to the command `completions`: finds the word that is being written, and makes offers for it.
 
     token = token_at(params.text, params.offset)
     if token is not None:
         found = items(token, await FileIndex(folder).candidates(token.query))
 
-Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
-start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a backslash
-before it); and a command with `/`, at the start of a line.
+Clients count UTF-16 units, so an emoji counts as two. Two kinds of words can be completed: a mention with
+`@`, at the start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a
+backslash before it); and a command with `/`, at the start of a line.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from serai.ahp.types import MessageAttachment
 from serai.errors import InvalidParams
 
 KIND = "serai.kind"
-"""In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill`, `prompt`, `room`, or who."""
+"""Key in an attachment's `_meta` for what was chosen: `file`, `folder`, `skill`, `prompt`, `room`, or who."""
 
 TRIGGERS = ["@", "/"]
-"""What begins something that can be completed; `initialize` tells it to clients."""
+"""Characters that begin a word that can be completed; `initialize` tells clients."""
 
 ITEM_LIMIT = 50
 """Most offers in one answer."""
 
-# Scripts in which words stand beside each other without spaces, such as Thai, Chinese, Japanese and Korean.
+# Scripts that are written without spaces between words, such as Thai, Chinese, Japanese and Korean.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff"
     r"\uff66-\uffdc\U00020000-\U0003ffff"
@@ -54,7 +54,7 @@ _ESCAPED = re.compile(r"""\\(["\\])""")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is being written: which trigger, what came after it, and where it stands, in UTF-16 units."""
+    """A word that is being written: its trigger, the text after it, and its place in UTF-16 units."""
 
     trigger: str
     query: str
@@ -64,21 +64,21 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that could be meant: its name, as it is written after the trigger, and what is attached."""
+    """A possible completion: its name, as it is written after the trigger, and its attachment."""
 
     name: str
     attachment: MessageAttachment
     text: str | None = None
-    """What is inserted, where that is not the trigger and the name."""
+    """Inserted text, where that is not the trigger and the name."""
 
 
 def units(text: str) -> int:
-    """How many UTF-16 units a text has."""
+    """Return the length of a text in UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def index_of(text: str, offset: int) -> int:
-    """The place in a text that an offset in UTF-16 units means.
+    """Return the place in a text that an offset in UTF-16 units means.
 
     Raises:
         InvalidParams: The offset is before the text, behind it, or inside a character.
@@ -96,7 +96,7 @@ def index_of(text: str, offset: int) -> int:
 
 
 def token_at(text: str, offset: int) -> Token | None:
-    """What is being written at an offset; `None` when it is nothing that can be completed.
+    """Return the word that is being written at an offset; `None` when it cannot be completed.
 
     Raises:
         InvalidParams: The offset is before the text, behind it, or inside a character.
@@ -117,7 +117,7 @@ def token_at(text: str, offset: int) -> Token | None:
 
 
 def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
-    """What is offered for a token, at most `ITEM_LIMIT`: each replaces all of it up to the cursor."""
+    """Return the offers for a word, at most `ITEM_LIMIT`. Each replaces all of it up to the cursor."""
     return [
         CompletionItem(
             insert_text=candidate.text
@@ -137,5 +137,5 @@ def _quoted(name: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A text in which case and the spelling of letters with signs make no difference."""
+    """Return a text in which case and the spelling of letters with signs make no difference."""
     return normalize("NFC", text.lower())

@@ -1,11 +1,12 @@
-"""File completions: which files a folder has, by git where there is git, else by what is there; after `@`.
+"""File completions: the files of a folder, as git lists them, or as they are on the disk.
 
-Repositories in a repository, such as submodules, are asked for theirs. Where git tells nothing, since all of
-the folder is ignored, what is there counts. git is asked with what a repository's own settings could make it
-run turned off.
+Repositories in a repository, such as submodules, are listed by git as well. Where git lists nothing, since
+all of the folder is ignored, the disk counts. All programs that the settings of a repository could make git
+run are turned off.
 
-A listing is used for a moment; then it is made again, while the old one still answers, for two seconds. Who
-asks later waits for the new one, up to a second. A listing that did not change is not laid out again.
+A listing is used for a second. Then it is made again, while the old one still answers, up to an age of two
+seconds. Later requests wait for the new one, up to a second. A listing that did not change is not laid out
+again.
 """
 
 from __future__ import annotations
@@ -20,29 +21,30 @@ import stat
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
 
 from serai.ahp.types import MessageResourceAttachment
 from serai.completions.completion import ITEM_LIMIT, KIND, Candidate
-from serai.completions.search import FoundPath, PathListing, PathListingBuilder, in_turns, search
+from serai.completions.search import PathListing, PathListingBuilder, in_turns, search
 from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import brief
 
 ENTRY_LIMIT = 500_000
 """Most files and folders of a listing."""
 OLDEST = 2.0
-"""Age in seconds up to which a listing answers while a new one is being made."""
+"""Oldest listing that answers while a new one is being made, in seconds."""
 
 _AGE = 1.0
-"""Age in seconds up to which a listing is taken as it is."""
+"""Oldest listing that is not made again, in seconds."""
 _LONGEST_WAIT = 1.0
-"""Time in seconds that someone waits when the old one is too old; then it answers all the same."""
+"""Longest wait for a new listing, in seconds; then the old one answers."""
 _LONGEST = 20.0
-"""Longest time in seconds to make a listing."""
+"""Longest time to make a listing, in seconds."""
 _CHUNK = 65_536
 _MOST_REPOSITORIES = 64
-"""Most repositories in a folder that are looked into."""
+"""Most nested repositories that are listed."""
 
 _LEFT_OUT = frozenset(
     {
@@ -50,12 +52,12 @@ _LEFT_OUT = frozenset(
         ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".idea", ".DS_Store",
     }
 )  # fmt: skip
-"""Names that nobody means who looks for a file of their own."""
+"""Names that are left out, since nobody looks for them among their own files."""
 
 _GIT = (*HARDENED, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
-_STAGED = re.compile(rb"(\d{6}) [0-9a-f]{40,64} \d\t")
-"""How an entry begins that git knows; what is new has its path alone."""
-_SUBMODULE = b"160000"
+_STAGED = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
+"""Beginning of an entry that git tracks; a new file has its path alone."""
+_SUBMODULE = re.compile(rb"(?:\A|\0)160000 [0-9a-f]{40,64} \d\t([^\0]+)")
 
 
 class FileIndex:
@@ -63,7 +65,7 @@ class FileIndex:
 
     Args:
         folder: An absolute path.
-        closed: A folder that is left out with all that is in it, wherever it is.
+        closed: A folder that is left out with all that is in it.
     """
 
     def __init__(self, folder: Path, closed: Path | None = None) -> None:
@@ -75,10 +77,10 @@ class FileIndex:
         self._making: asyncio.Task[None] | None = None
 
     async def listing(self) -> PathListing:
-        """What the folder has; empty when there is no such folder.
+        """Return a listing of the folder; it is empty when there is no such folder.
 
-        It may be up to `OLDEST` seconds old when the folder is so large that making a new one takes a while;
-        older only when that takes more than a second. Cancelling is safe: others may wait for the same one.
+        It may be up to `OLDEST` seconds old when making a new one takes a while, and older only when that
+        takes more than a second. Cancelling is safe: others may wait for the same listing.
         """
         age = time.monotonic() - self._looked_at
         if self._making is None and age >= _AGE:
@@ -92,27 +94,27 @@ class FileIndex:
         return self._listing or PathListing()
 
     async def candidates(self, query: str) -> list[Candidate]:
-        """Files and folders that fit and are there, best first; a folder's name ends with `/`."""
+        """Return the existing files and folders that fit, best first; a folder's name ends with `/`."""
         listing = await self.listing()
         query = query.removeprefix("./")
         # A letter with a sign is one character, or two as macOS has them.
         spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
-        found: list[FoundPath] = []
+        found: list[str] = []
         for spelling in spellings:
             found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
         return await asyncio.to_thread(_attached, self.folder, found)
 
     async def close(self) -> None:
-        """End what is under way; no process and no thread stays behind."""
+        """Stop making a listing; no process and no thread stays behind."""
         if self._making is not None:
             self._making.cancel()
             await asyncio.wait({self._making})
 
     async def _make(self) -> None:
         closed = await asyncio.to_thread(_inside, self.folder, self._closed)
-        look = _Look(self.folder, closed)
+        look = _FileScan(self.folder, closed)
         if not await look.ask_git():
-            look = _Look(self.folder, closed)
+            look = _FileScan(self.folder, closed)
             await look.walk()
         mark = look.mark.digest()
         if mark != self._mark:
@@ -123,11 +125,11 @@ class FileIndex:
         self._making = None
         self._looked_at = time.monotonic()
         if not task.cancelled():
-            task.exception()  # who waited for it has it; with no listing, nothing is offered
+            task.exception()  # it was raised where the task is awaited
 
 
 def _inside(folder: Path, closed: Path | None) -> str | None:
-    """How the paths begin that are left out; `None` when none are. Reads the disk."""
+    """Return the beginning of the paths that are left out; `None` when none are. Reads the disk."""
     if closed is None:
         return None
     above, below = os.path.realpath(folder), os.path.realpath(closed)
@@ -136,17 +138,17 @@ def _inside(folder: Path, closed: Path | None) -> str | None:
     return f"{os.path.relpath(below, above)}/" if Path(below).is_relative_to(above) else None
 
 
-class _Look:
-    """One look at what a folder has, by git or by the disk."""
+class _FileScan:
+    """A scan of a folder, by git or by the disk."""
 
     def __init__(self, folder: Path, closed: str | None) -> None:
         self._folder = folder
         self._closed = closed
         self.builder = PathListingBuilder()
         self.mark = hashlib.blake2b()
-        """Is another one when something else is there."""
+        """Hash of the listing, to notice changes."""
         self._nested: list[str] = []
-        """Folders that may be repositories of their own, and are to be read."""
+        """Folders that may be repositories of their own, and are to be listed."""
 
     def _open_ones(self, names: list[str]) -> list[str]:
         closed = self._closed
@@ -154,17 +156,15 @@ class _Look:
 
     @property
     def _is_full(self) -> bool:
-        if self.builder.count >= ENTRY_LIMIT:
-            self.builder.whole = False
-        return not self.builder.whole
+        return self.builder.count >= ENTRY_LIMIT
 
     # -- git -----------------------------------------------------------------------------------------------
 
     async def ask_git(self) -> bool:
-        """Read what git knows, and what is new and not ignored, here and in the repositories within.
+        """Read the files that git tracks, and new ones that are not ignored, also in nested repositories.
 
         Returns:
-            `False` where git tells nothing, as of a folder that is ignored as a whole.
+            `False` where git lists nothing, as for a folder that is ignored as a whole.
         """
         program = await asyncio.to_thread(find_program, "git", os.environ)
         if program is None:
@@ -175,55 +175,48 @@ class _Look:
                     return False
         except OSError:  # it takes too long, or there is no such folder
             return False
-        try:
+        with suppress(OSError):
             async with asyncio.timeout(_LONGEST):
                 await self._read_nested(program)
-        except OSError:
-            self.builder.whole = False
         return True
 
     async def _read_nested(self, program: str) -> None:
         count = 0
-        while self._nested and not self._is_full:
+        while self._nested and not self._is_full and count < _MOST_REPOSITORIES:
             inside = self._nested.pop(0)
             if await asyncio.to_thread(_is_repository, self._folder, inside):
                 count += 1
-                if count > _MOST_REPOSITORIES:
-                    self.builder.whole = False
-                else:
-                    await self._read(program, inside)
+                await self._read(program, inside)
 
     async def _read(self, program: str, inside: str) -> bool:
-        """Read what one repository has; returns whether git answers."""
+        """Read the listing of one repository; return whether git answers."""
         environment = git_environment(os.environ)
         async with brief(program, *_GIT, folder=self._folder / inside, environment=environment) as process:
             if process.stdout is None:
                 raise RuntimeError("the process was started without a pipe")
             self.mark.update(os.fsencode(inside) + b"\0")
-            async for told in _whole_entries(process.stdout):
-                self.mark.update(told)
-                self._take(inside, told)
+            async for entries in _whole_entries(process.stdout):
+                self.mark.update(entries)
+                self._take(inside, entries)
                 if self._is_full:
                     return True
             return await process.wait() == 0
 
-    def _take(self, inside: str, told: bytes) -> None:
-        """Add what git has told of a repository. A folder in it is one that git does not look into."""
-        if b"\0" + _SUBMODULE in told or told.startswith(_SUBMODULE):
-            links = (_STAGED.match(entry) for entry in told.split(b"\0"))
-            found = [link.string[link.end() :] for link in links if link and link[1] == _SUBMODULE]
-            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in found]
-        names = os.fsdecode(_STAGED_ANYWHERE.sub(b"\\1", told)).split("\0")
+    def _take(self, inside: str, entries: bytes) -> None:
+        """Add entries of a repository. A folder among them is one that git does not look into."""
+        if b"160000 " in entries:
+            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in _SUBMODULE.findall(entries)]
+        names = os.fsdecode(_STAGED.sub(b"\\1", entries)).split("\0")
         names.pop()  # what stands behind the last NUL
         names = self._open_ones([inside + name for name in names] if inside else names)
-        if b"/\0" in told:
+        if b"/\0" in entries:
             self._nested += [name for name in names if name.endswith("/")]
         self.builder.add(names)
 
     # -- the disk ------------------------------------------------------------------------------------------
 
     async def walk(self) -> None:
-        """Read what is there, without what nobody means. Cancelling waits for the thread to end soon."""
+        """Read the disk, without the names that are left out. Cancelling waits for the thread to end soon."""
         stop = threading.Event()
         walking = asyncio.ensure_future(asyncio.to_thread(self._walk, stop))
         try:
@@ -236,14 +229,12 @@ class _Look:
     def _walk(self, stop: threading.Event) -> None:
         todo = [""]
         end = time.monotonic() + _LONGEST
-        while todo and not stop.is_set() and not self._is_full:
+        while todo and not stop.is_set() and not self._is_full and time.monotonic() < end:
             inside = todo.pop()
             paths = self._open_ones(self._listed(inside))
             todo += (path for path in reversed(paths) if path.endswith("/"))
             self.mark.update(os.fsencode("\0".join(paths)))
             self.builder.add(paths)
-            if time.monotonic() > end:
-                self.builder.whole = False
 
     def _listed(self, inside: str) -> list[str]:
         try:
@@ -257,34 +248,31 @@ class _Look:
             return []
 
 
-_STAGED_ANYWHERE = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
-
-
 async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """What git tells, whole entries at a time."""
+    """Yield the output of git, whole entries at a time."""
     rest = b""
     while chunk := await output.read(_CHUNK):
-        told, end, rest = (rest + chunk).rpartition(b"\0")
+        entries, end, rest = (rest + chunk).rpartition(b"\0")
         if end:
-            yield told + end
+            yield entries + end
 
 
 def _is_repository(folder: Path, inside: str) -> bool:
-    """Whether there is one, and no link on the way to it. Reads the disk."""
+    """Tell whether a folder is a repository that is reached without a link. Reads the disk."""
     place = Path(os.path.realpath(folder), inside)
     return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
 
 
-def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
-    """What is really there of what was found: git also knows files that were deleted. Reads the disk."""
+def _attached(folder: Path, found: list[str]) -> list[Candidate]:
+    """Return the found paths that exist: git also lists files that were deleted. Reads the disk."""
     candidates: dict[str, Candidate] = {}  # git names a submodule like a file, and what is in it too
-    for item in found:
-        path = folder / item.path
+    for name in found:
+        path = folder / name
         try:
             is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
         except OSError:
             continue
-        kind = None if is_folder else mimetypes.guess_type(item.path)[0]
+        kind = None if is_folder else mimetypes.guess_type(name)[0]
         picture = kind is not None and kind.startswith("image/")
         attachment = MessageResourceAttachment(
             uri=path.as_uri(),
@@ -293,6 +281,6 @@ def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
             content_type=kind,
             meta={KIND: "folder" if is_folder else "file"},
         )
-        name = f"{item.path}/" if is_folder else item.path
-        candidates.setdefault(name, Candidate(name, attachment))
+        written = name.rstrip("/") + "/" * is_folder
+        candidates.setdefault(written, Candidate(written, attachment))
     return list(candidates.values())

@@ -11,12 +11,12 @@ from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, folded
 
 _MOST_MENTIONS = 10
-"""Most agents, people and rooms that are offered: they stand before the files, which need a place, too."""
+"""Most agents, people and rooms among the offers: they come before the files, which need places, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Someone or something that a message can be sent to."""
+    """A participant or room that a message can be sent to."""
 
     address: str
     """`@handle` or `#room`."""
@@ -26,7 +26,7 @@ class Mention:
 
 
 def mentions(query: str, present: Iterable[Mention]) -> list[Candidate]:
-    """Agents, people and rooms that fit what stands behind `@`, best first; agents before rooms."""
+    """Return the agents, people and rooms that match the text behind `@`, best first; agents before rooms."""
     small = folded(query).removeprefix("#")
     placed = [
         (place, one.kind == "room", one.address, one)
@@ -39,7 +39,7 @@ def mentions(query: str, present: Iterable[Mention]) -> list[Candidate]:
 
 
 def _place(name: str, query: str, description: str = "") -> int | None:
-    """How well something fits: by the beginning of its name, by another part of that, by what it says."""
+    """Rank a match: at the beginning of the name, elsewhere in it, or in the description."""
     name = folded(name)
     if name.startswith(query):
         return 0
@@ -65,13 +65,13 @@ class Prompt:
     name: str
     description: str = ""
     uri: str | None = None
-    """The file that says what to do; without one, the name and description are all that the model gets."""
+    """File with the text; without one, the model gets only the name and description."""
     kind: str = "prompt"
     """`prompt` or `skill`."""
 
 
 def prompts(query: str, known: Iterable[Prompt]) -> list[Candidate]:
-    """Skills and prompts that fit what stands behind `/`, best first."""
+    """Return the skills and prompts that match the text behind `/`, best first."""
     small = folded(query)
     placed = [
         (place, one.name, one)

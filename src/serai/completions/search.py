@@ -1,18 +1,18 @@
-"""Which paths fit a few characters, best first, in a hundred thousand of them.
+"""Searches a hundred thousand paths for a few characters, and ranks the matches.
 
 The paths stand in strings of some two thousand lines, shorter paths first, each as it is and in lower case.
-Regular expressions run over them in C. They need to look no further than the first few hundred paths that
-fit, since longer ones come later. Beside each line is a mask of the characters that it has, so that most
-lines need no second look. What fits is then ranked:
+Regular expressions run over them in C. They stop after the first few hundred matches, since longer paths come
+later. Beside each line is a mask of its characters, so that most lines need no closer look. Matches are
+ranked:
 
-1. the name is what was asked for, with its ending or without
+1. the name is the query, with its ending or without
 2. the name begins with it
-3. it begins a word in the name: after a sign, or a capital after a small letter
+3. a word in the name begins with it: after a sign, or at a capital after a small letter
 4. it is anywhere in the name
 5. it is anywhere in the path
 6. its characters are in the path in that order; those at the beginning of words and in the name count more
 
-Among equals, what is written in the same case comes first, then the shorter, then the alphabet decides.
+Among equals, a match in the same case comes first, then the shorter path, then the alphabet decides.
 """
 
 from __future__ import annotations
@@ -28,51 +28,49 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 CANDIDATE_LIMIT = 300
-"""Most paths that are ranked for each way to fit."""
+"""Most ranked paths for each kind of match."""
 
 _PAUSE = 64
-"""Paths that are ranked before others get their turn."""
+"""Number of paths that are ranked before other tasks run."""
 
 FOLDER_MARK = "\0"
-"""Stands behind a folder: no name has it."""
+"""Mark behind the path of a folder: no name has it."""
 
 _SLICE = 131_072
-"""Characters that are searched in one go."""
+"""Size of a slice, in characters."""
 
 _LAID_OUT = 200
-"""Lines that are laid out before others get their turn."""
+"""Number of lines that are laid out before other tasks run."""
 
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
-    """Some of the paths."""
+    """A slice of the paths."""
 
     text: str
     """Lines such as `/src/main.py`, with a line break before and after each."""
     lower: str
     """The same in lower case, character for character."""
     starts: array[int]
-    """Where each line starts: at the break before it."""
+    """Start of each line: the break before it."""
     masks: array[int]
-    """Which characters each line has."""
+    """Mask of the characters of each line."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathListing:
-    """What a folder has."""
+    """The paths of a folder."""
 
     slices: list[Slice] = field(default_factory=list[Slice])
     count: int = 0
-    whole: bool = True
-    """Whether all are in it."""
 
 
 class PathListingBuilder:
-    """Makes a listing. Folders are found in the paths of files.
+    """Makes a listing. Folders are derived from the paths of files.
 
-    Names with control characters or that are not Unicode are left out: nobody could write them into a
+    Names with control characters, or that are not Unicode, are left out: nobody could write them into a
     message.
     """
 
@@ -80,8 +78,6 @@ class PathListingBuilder:
         self._by_length: defaultdict[int, list[str]] = defaultdict(list)
         self._folders: set[str] = {""}
         self.count = 0
-        self.whole = True
-        """True when all are in it; whoever leaves something out says so here."""
 
     def add(self, paths: Iterable[str]) -> None:
         """Add files, relative to the folder; a path that ends with `/` is a folder."""
@@ -103,8 +99,8 @@ class PathListingBuilder:
             folder = folder.rpartition("/")[0]
 
     def build(self) -> Generator[None, None, PathListing]:
-        """The listing. Yields after each bit of work, so that others get their turn."""
-        listing = PathListing([], self.count, self.whole)
+        """Make the listing. Yields after each bit of work, so that other tasks can run."""
+        listing = PathListing([], self.count)
         masks: dict[str, int] = {}
         lines: list[str] = []
         size = 0
@@ -121,7 +117,7 @@ class PathListingBuilder:
 
 
 def lowered(text: str) -> str:
-    """In lower case and of the same length: the few letters that would become two stay as they are."""
+    """Return a text in lower case, of the same length: the few letters that would become two stay."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -129,7 +125,7 @@ def lowered(text: str) -> str:
 
 
 def mask_of(text: str) -> int:
-    """A number of 64 bits in which each bit stands for a character, or for a few rare ones."""
+    """Return a number of 64 bits in which each bit stands for a character, or for a few rare ones."""
     mask = 0
     for bit in map(_BITS.__getitem__, set(text)):
         mask |= bit
@@ -137,7 +133,7 @@ def mask_of(text: str) -> int:
 
 
 class _Bits(dict[str, int]):
-    """Letters and digits have bits of their own."""
+    """Bits by character; letters and digits have bits of their own."""
 
     def __missing__(self, letter: str) -> int:
         bit = 1 << 36 + ord(letter) % 28
@@ -151,7 +147,7 @@ _BITS.update({"\n": 0, FOLDER_MARK: 0})
 
 
 def _slice(paths: list[str], folders: dict[str, int]) -> Generator[None, None, Slice]:
-    """Lay some paths out. The masks of folders are kept in `folders`, since many paths share them."""
+    """Lay out some paths. The masks of folders are kept in `folders`, since many paths share them."""
     text = "\n" + "".join([f"/{path}\n" for path in paths])
     lower = lowered(text)
     starts, masks = array("I"), array("Q")
@@ -176,21 +172,15 @@ _Rank: TypeAlias = tuple[int, int, bool, int, str]
 _Way: TypeAlias = Callable[[Slice], Iterator["re.Match[str]"]]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPath:
-    """A path that fits."""
+def search(listing: PathListing, query: str, limit: int) -> Generator[None, None, list[str]]:
+    """Find the paths that match a query, best first; a folder's path ends with `/`.
 
-    path: str
-    is_folder: bool
-
-
-def search(listing: PathListing, query: str, limit: int) -> Generator[None, None, list[FoundPath]]:
-    """Find what fits a query, best first. Yields after each bit of work, so that others get their turn.
+    Yields after each bit of work, so that other tasks can run.
 
     Args:
-        listing: Where to look.
-        query: What was written; an empty one fits everything.
-        limit: How many are wanted at most.
+        listing: The paths.
+        query: The written text; an empty one matches everything.
+        limit: Most paths in the result.
     """
     lower = lowered(query)
     ranks: dict[str, _Rank] = {}
@@ -213,16 +203,16 @@ def search(listing: PathListing, query: str, limit: int) -> Generator[None, None
         if len(ranks) >= limit:
             break
     best = sorted(ranks, key=ranks.__getitem__)[:limit]
-    return [FoundPath(line.removesuffix(FOLDER_MARK), line.endswith(FOLDER_MARK)) for line in best]
+    return [line.replace(FOLDER_MARK, "/") for line in best]
 
 
 # -- ways to fit ---------------------------------------------------------------------------------------------
 
 
 def _ways(lower: str) -> Iterator[_Way]:
-    """Ways to fit, the best first. A next one is only tried when the ones before give too little.
+    """Yield the kinds of matches, the best first. The next one is tried when those before give too little.
 
-    All are linear: what may stand between is told by what it is not, and is never given back.
+    All are linear: the gaps between characters are defined by what is not in them, and never given back.
     """
     literal = re.escape(lower)
     if lower:
@@ -235,7 +225,7 @@ def _ways(lower: str) -> Iterator[_Way]:
 
 
 def _literal(part: str, pattern: re.Pattern[str], slice_: Slice) -> Iterator[re.Match[str]]:
-    """Where a pattern that begins with a literal fits. A plain string is found far more quickly."""
+    """Find a pattern that begins with a literal. A plain string is found far more quickly."""
     return pattern.finditer(slice_.lower) if part in slice_.lower else iter(())
 
 
@@ -251,7 +241,7 @@ def _spread(wanted: int, pattern: re.Pattern[str], slice_: Slice) -> Iterator[re
 
 
 def _rank(line: str, small: str, query: str, lower: str) -> _Rank:
-    """The lower, the better."""
+    """Return the rank of a match; lower is better."""
     path, small = line.removesuffix(FOLDER_MARK), small.removesuffix(FOLDER_MARK)
     order = (query not in path, len(path), path)
     if not lower:
@@ -279,7 +269,7 @@ def _begins_word(path: str, at: int) -> bool:
 
 
 def _closeness(path: str, small: str, name: int, lower: str) -> int:
-    """How well characters that stand apart fit: in the name if they all do, else anywhere."""
+    """Rate characters with gaps between them: in the name if they all are there, else anywhere."""
     return max(
         _walk(path, small, start, lower, by_words=by_words) + (len(lower) if start == name else 0)
         for start in {name, 0}
@@ -310,11 +300,11 @@ def _walk(path: str, small: str, at: int, lower: str, *, by_words: bool) -> int:
 T = TypeVar("T")
 
 _TURN = 0.002
-"""Time in seconds that it works before others get their turn."""
+"""Time for work before other tasks run, in seconds."""
 
 
 async def in_turns(work: Generator[None, None, T]) -> T:
-    """Do work that yields now and then; returns what it returns. Cancelling ends it at its next pause.
+    """Do work that yields now and then, and return its result. Cancelling ends it at its next pause.
 
     In a thread it would hold the interpreter's lock for longer: nobody gets it for 5 ms once it is taken.
     """

@@ -1,4 +1,4 @@
-"""Agents of Serai itself: `.agent.yaml` files, as they are listed, and as a session finds its own."""
+"""Agents of Serai itself: lists `.agent.yaml` files, and finds the agent of a session."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def read_agent_file(origin: Origin, path: str, into: Contents) -> None:
-    """Read one file into `into`. A file that is not there is passed over.
+    """Read one file into `into`. A missing file is skipped.
 
     Raises:
-        FileUnreadable: It is broken; the message names it, and the line.
+        FileUnreadable: The file is broken; the message names it, and the line.
     """
     text = read_text(origin, path)
     if text is None:
@@ -59,22 +59,22 @@ def find_agent(
     trusted: bool,
     known: Known = Known(),  # noqa: B008 - it never changes
 ) -> AgentFile:
-    """The agent that someone names: by the `file:` URI or the path of its file, or by its slug.
+    """Find an agent by the `file:` URI or the path of its file, or by its slug.
 
-    A slug is looked for in the project, and then with the person. Reads the disk.
+    A slug is looked for in the project, and then in the person's settings. Reads the disk.
 
     Args:
         named: The URI, the path or the slug.
-        directory: The working directory. What is in it counts only where it is trusted.
+        directory: The working directory. Its agents count only when it is trusted.
         settings: The folder of the person's `serai.toml`.
-        trusted: Whether the working directory is trusted.
-        known: What the file may name.
+        trusted: The working directory is trusted.
+        known: The names that the file may use.
 
     Raises:
         AgentUnknown: There is no such agent, or its folder is not trusted.
-        DocumentInvalid: Its file says what it cannot.
-        FileUnreadable: Its file cannot be read.
-        ProtocolError: The URI is none of a file.
+        DocumentInvalid: The file is invalid.
+        FileUnreadable: The file cannot be read.
+        ProtocolError: The URI is not one of a file.
     """
     if _SLUG.fullmatch(named):
         return _by_slug(named, directory if trusted else None, settings, known)
@@ -100,7 +100,7 @@ def _by_slug(slug: str, directory: Path | None, settings: Path | None, known: Kn
             except (DocumentInvalid, FileUnreadable):
                 if path.endswith(f"/{slug}.agent.yaml"):
                     raise
-                continue  # it is someone else's trouble
+                continue  # another file is broken
             if agent.slug == slug:
                 return agent
     raise AgentUnknown(

@@ -1,4 +1,4 @@
-"""What a session has in sum, as its people switched it; and the smallest actions from one list to another."""
+"""Combines the customisations of a session, and finds the smallest actions from one list to another."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CustomizationAction: TypeAlias = (
 )
 
 
-def together(
+def combined(
     found: Customizations, published: Sequence[Customizations], toggles: Mapping[str, bool]
 ) -> Customizations:
-    """What was found and what is published, as people switched it. Of two with the same id the first counts.
+    """Combine what was found with what is published, as people switched it. Of equal ids the first counts.
 
     What is switched off is not `enabled`, and what is not enabled is not `runnable`.
 
     Args:
-        found: What the folder and the home have.
-        published: What the active client publishes, one container each.
-        toggles: What people chose, by the container's id. Ids that are not there count for nothing.
+        found: The customisations of the folder and the home.
+        published: The plugins that the active client publishes, one container each.
+        toggles: The choices of people, by container id. Unknown ids have no effect.
     """
     containers = _by_id(found.containers)
     definitions = list(found.definitions)
@@ -56,11 +56,11 @@ def together(
 def difference(
     before: Sequence[Customization] | None, after: Sequence[Customization]
 ) -> list[CustomizationAction]:
-    """The actions that make one list into the other: each change, or the whole where its order changes.
+    """Return the actions that turn one list into the other: each change, or the whole if the order changes.
 
     Args:
-        before: What the session's state has; `None` when it has no list yet.
-        after: What it is to have, in this order.
+        before: The list in the session's state; `None` when it has none yet.
+        after: The wanted list, in this order.
     """
     if list(before or ()) == list(after):
         return []

@@ -1,7 +1,7 @@
-"""What was found, and what shows it: containers with ids, load states, and names that a client can show.
+"""The results of discovery: containers with ids, load states, and names that a client can show.
 
-A folder may come from a stranger, and all that its containers say goes to every client of a session. So it
-has bounds, and no characters that move a cursor or turn a text around.
+A folder may come from a stranger, and all texts of its containers go to every client of a session. So they
+are bounded, and have no characters that move a cursor or reverse text.
 """
 
 from __future__ import annotations
@@ -32,46 +32,46 @@ from serai.errors import FileUnreadable
 _log = logging.getLogger(__name__)
 
 MAX_SHOWN = 640 * 1024
-"""How much is shown of a working directory, and of a home, in bytes of JSON: with the rest of a new session
-it fits into a message of 1 MiB, which is as long as many clients allow."""
+"""Most JSON about a working directory, or about a home, in bytes: with the rest of a new session it fits into
+a message of 1 MiB, which is as long as many clients allow."""
 
 MAX_SECONDS = 5.0
-"""How long the processor may work on the files of a working directory, of a home, or of a client's plugin.
+"""Most processor time for the files of a working directory, of a home, or of a client's plugin, in seconds.
 Two thousand usual files take a second or two. As many of a stranger's could take minutes, and few are read at
 the same time."""
 
 _MAX_NAME = 256
 _MAX_PROBLEMS = 5
 _MAX_PROBLEM = 400
-# Control characters, apart from breaks and tabs, and those that turn the direction of what follows.
+# Control characters, except breaks and tabs, and those that reverse the direction of text.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the files of one container come from."""
+    """The source of the files of one container."""
 
     tree: Tree
     container: str
     trusted: bool
     until: float = float("inf")
-    """How much time of the processor the thread may have used, by its own clock; then no more is read."""
+    """Limit of the processor time of the thread, by its own clock; after it, no more is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a customisation says, beyond what AHP shows of it: for those who use it.
+    """The content of a customisation, beyond what AHP shows of it.
 
     Attributes:
-        child: As AHP shows it.
-        container: The id of the container that it is in.
-        path: Its file, in the folder or the plugin that it was found in.
-        fields: What its file declares: the frontmatter, with numbers and flags as text; the settings of an
-            MCP server; what is done at each event, for a file of hooks.
-        runnable: Whether its folder is trusted and it is not switched off where it is declared. What is not
-            runnable is never started: no hook, no MCP server, no command in a prompt or a skill.
-        user_invocable: Whether people are offered it.
-        enabled: Whether its container is switched on. Discovery leaves it to the session.
+        child: The form in which AHP shows it.
+        container: The id of its container.
+        path: Its file, in the folder or the plugin.
+        fields: The fields of its file: the frontmatter, with numbers and flags as text; the settings of an
+            MCP server; the hooks by event, for a file of hooks.
+        runnable: True when its folder is trusted and it is not switched off in its file. What is not runnable
+            is never started: no hook, no MCP server, no command in a prompt or a skill.
+        user_invocable: True when it is offered to people.
+        enabled: True when its container is switched on. Discovery leaves it to the session.
     """
 
     child: KnownChildCustomization
@@ -85,11 +85,11 @@ class Definition:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the customisation."""
         return self.child.name
 
     def body(self) -> str:
-        """Its text, as it is now and without its frontmatter.
+        """Read the current text, without its frontmatter.
 
         Raises:
             FileUnreadable: The file is gone, or cannot be read any more.
@@ -106,11 +106,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Customizations:
-    """The customisations of a folder, a home or a plugin, as AHP shows them, and what they say.
+    """The customisations of a folder, a home or a plugin, as AHP shows them, and their content.
 
     Attributes:
-        containers: In a fixed order, as they are before anyone switches one on or off.
-        definitions: What is in them, for those who use it.
+        containers: The containers in a fixed order, before anyone switches one on or off.
+        definitions: The content of the containers.
         locked: Ids of containers that stay off whatever is asked, since their folder is not trusted.
     """
 
@@ -121,45 +121,43 @@ class Customizations:
 
 @dataclass(slots=True)
 class Contents:
-    """What was read for one container so far."""
+    """The customisations that were read for one container so far."""
 
     definitions: list[Definition] = field(default_factory=list[Definition])
     problems: list[str] = field(default_factory=list[str])
-    """What was not read: sentences that name the file, and the line where there is one."""
-    warnings: list[str] = field(default_factory=list[str])
-    """What was read and is not as it should be."""
+    """Sentences about what was not read or is not as it should be, with the file, and the line if any."""
 
     @property
     def children(self) -> list[ChildCustomization]:
-        """What was read, as AHP shows it."""
+        """The customisations as AHP shows them."""
         return [item.child for item in self.definitions]
 
 
 def identity(kind: str, *parts: str) -> str:
-    """An id that is the same whenever the same thing is found again."""
+    """Return an id that is the same whenever the same thing is found again."""
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return f"{kind}-{sha256(data).hexdigest()[:16]}"
 
 
 def clean(text: str) -> str:
-    """A text that JSON can carry and that does no harm where it is shown.
+    """Make a text safe for JSON and for display.
 
-    Half a surrogate pair, as odd names have, control characters and such that turn a text around become
+    Half a surrogate pair, as in odd names, control characters, and characters that reverse text become
     replacement signs.
     """
-    if not text.isascii():  # two halves of one character that stand beside each other are put together
+    if not text.isascii():  # joins two halves of one character
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _UNSHOWABLE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def in_one_line(text: str) -> str:
-    """A name: clean, in one line, and not too long."""
+    """Make a name safe: clean, in one line, and not too long."""
     name = " ".join(clean(text[: 4 * _MAX_NAME]).split())
     return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 
 
 def fit(contents: Contents, room: int) -> None:
-    """Leave out what would need more room than there is, in bytes of JSON, and tell of it."""
+    """Leave out customisations that need more room than there is, in bytes of JSON, and note that."""
     for place, item in enumerate(contents.definitions):
         room -= len(encode(item.child))
         if room < 0:
@@ -170,16 +168,17 @@ def fit(contents: Contents, room: int) -> None:
 
 
 def load_state(contents: Contents) -> CustomizationLoadState:
-    """How far a container was read: `error` when nothing of it could be."""
-    if contents.problems and not contents.definitions:
-        return CustomizationErrorState(message=_message([*contents.problems, *contents.warnings]))
-    if contents.problems or contents.warnings:
-        return CustomizationDegradedState(message=_message([*contents.warnings, *contents.problems]))
-    return CustomizationLoadedState()
+    """Return the load state of a container: `error` when nothing of it could be read."""
+    if not contents.problems:
+        return CustomizationLoadedState()
+    message = _message(contents.problems)
+    if contents.definitions:
+        return CustomizationDegradedState(message=message)
+    return CustomizationErrorState(message=message)
 
 
 def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
-    """A file's text; `None` when there is none.
+    """Read a file's text; return `None` when there is no file.
 
     Raises:
         FileUnreadable: It cannot be read, is not UTF-8, or there is no time left; the message names it.
@@ -197,8 +196,8 @@ def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
 
 
 @contextmanager
-def kept_apart(origin: Origin, path: str, into: Contents) -> Generator[None]:
-    """Let one file take no other along: whatever reading it sets off is told among the problems."""
+def noting_problems(origin: Origin, path: str, into: Contents) -> Generator[None]:
+    """Note all errors from reading one file as problems, so that the other files are still read."""
     try:
         yield
     except FileUnreadable as error:
@@ -206,7 +205,7 @@ def kept_apart(origin: Origin, path: str, into: Contents) -> Generator[None]:
     except Exception:  # noqa: BLE001 - see above
         shown = origin.tree.shown(path)
         _log.exception("%s cannot be read", in_one_line(shown))
-        into.problems.append(f"{shown} cannot be read: there is something in it that was not expected")
+        into.problems.append(f"{shown} cannot be read because of an unexpected error")
 
 
 def _message(problems: Iterable[str]) -> str:
@@ -218,6 +217,6 @@ def _message(problems: Iterable[str]) -> str:
 
 
 def _shortened(problem: str) -> str:
-    """Its beginning names the file, its end says what is wrong."""
+    """Shorten a problem in the middle: its beginning names the file, its end says what is wrong."""
     half = _MAX_PROBLEM // 2
     return problem if len(problem) <= _MAX_PROBLEM else f"{problem[:half]} … {problem[-half:]}"

@@ -22,8 +22,8 @@ from serai.customizations.containers import (
     fit,
     identity,
     in_one_line,
-    kept_apart,
     load_state,
+    noting_problems,
 )
 from serai.customizations.documents import read_document
 from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
@@ -31,7 +31,7 @@ from serai.customizations.plugins import read_plugin
 from serai.customizations.servers import members, read_hooks, read_json, read_servers
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}
@@ -55,19 +55,18 @@ def discover(
 ) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
-    It reads the disk and may take a while: call it in a thread. It never raises for what it finds: what is
-    broken is told in its container's load state, and the rest is read.
+    It reads the disk and may take a while: call it in a thread. It does not raise for broken files: they are
+    reported in the load state of their container, and the rest is read.
 
     Args:
-        directory: The working directory, when there is one. No link out of it is followed.
+        directory: The working directory, if there is one. Links that lead out of it are not followed.
         home: The person's home, which is trusted. Links in it are followed.
-        trusted: Whether the working directory is trusted. If not, all of it is listed, its hooks and MCP
-            servers are off and locked, so are the agents that bring those along, and no definition from it is
-            runnable.
-        may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
-            with the folder's real path.
+        trusted: The working directory is trusted. Otherwise all of it is listed, its hooks, MCP servers and
+            the agents that bring those along are off and locked, and no definition from it is runnable.
+        may_write: Tells whether clients may write to a folder, given by its real path. The disk has to allow
+            it, too.
         settings: The folder of the person's `serai.toml`, which is as trusted as the home.
-        seen: Notes all that was looked at: as long as it is unchanged, so is what is found.
+        seen: Notes all paths that were read: while they are unchanged, so is the result.
     """
     seen = seen or SeenPaths()
     containers: dict[str, Customization] = {}
@@ -75,25 +74,25 @@ def discover(
     locked: set[str] = set()
     project = None if directory is None else os.path.realpath(directory)
     tree = DiskTree(home, prefix="~/", confined=False, seen=seen)
-    looks = [_Look(tree, Where.HOME, True, project, may_write, seen)]
+    scans = [_CustomizationScan(tree, Where.HOME, True, project, may_write, seen)]
     if settings is not None:
         tree = DiskTree(settings, prefix=f"{settings}/", confined=False, seen=seen)
-        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write, seen))
+        scans.append(_CustomizationScan(tree, Where.SETTINGS, True, project, may_write, seen))
     if directory is not None:
         tree = DiskTree(directory, seen=seen)
-        looks.insert(0, _Look(tree, Where.DIRECTORY, trusted, None, may_write, seen))
-    for look in looks:  # a home that is also the working directory counts as home: it comes later
-        look.run()
-        containers |= look.containers
-        definitions |= look.definitions
-        locked = (locked - look.containers.keys()) | look.locked
+        scans.insert(0, _CustomizationScan(tree, Where.DIRECTORY, trusted, None, may_write, seen))
+    for scan in scans:  # a home that is also the working directory counts as home: it comes later
+        scan.run()
+        containers |= scan.containers
+        definitions |= scan.definitions
+        locked = (locked - scan.containers.keys()) | scan.locked
     found = (item for items in definitions.values() for item in items)
     return Customizations(list(containers.values()), tuple(found), frozenset(locked))
 
 
 @dataclass(slots=True)
-class _Look:
-    """One look at a working directory or a home."""
+class _CustomizationScan:
+    """A scan of a working directory or a home."""
 
     tree: DiskTree
     where: Where
@@ -133,7 +132,7 @@ class _Look:
             exists |= found.folders > 0
             into.problems += found.problems
             for path in found.files:
-                with kept_apart(origin, path, into):
+                with noting_problems(origin, path, into):
                     self._read_file(origin, path, place, into)
         writable = self._is_writable(places)
         offered = writable and any(place.offered for place in places)
@@ -143,7 +142,7 @@ class _Look:
         if off:
             self.locked.add(container)
             if into.definitions:
-                into.warnings.insert(0, _not_trusted(_PLURALS[contents]))
+                into.problems.insert(0, _not_trusted(_PLURALS[contents]))
         fit(into, self.room)
         self._add(
             DirectoryCustomization(
@@ -190,7 +189,7 @@ class _Look:
     # -- plugins -------------------------------------------------------------------------------------------
 
     def _plugins(self, source: str, path: str, read: Callable[[str, list[str]], None]) -> None:
-        """Read the plugins of a place. A container of its own tells what goes wrong on the way to them."""
+        """Read the plugins of a place. Problems on the way to them get a container of their own."""
         problems: list[str] = []
         try:
             read(path, problems)
@@ -217,13 +216,13 @@ class _Look:
             self._plugin(self.tree.below(join(path, name)), enabled=True)
 
     def _registered(self, path: str, _problems: list[str]) -> None:
-        """Read the plugins that Claude Code has installed, switched as its settings say."""
+        """Read the plugins that Claude Code has installed, switched on or off by its settings."""
         origin = Origin(self.tree, "", trusted=True, until=self.until)
         if (registry := read_json(origin, path)) is None:
             return
         try:
             settings, _ = read_json(origin, ".claude/settings.json") or ({}, "")
-        except FileUnreadable:  # it is told of where its hooks are
+        except FileUnreadable:  # the problem is reported with its hooks
             settings = {}
         switches = members(settings.get("enabledPlugins"))
         home = self.tree.root
@@ -239,7 +238,7 @@ class _Look:
         if not (into.manifest or into.definitions or into.problems):
             return
         if not self.trusted and into.has_what_runs:
-            into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
+            into.problems.insert(0, _not_trusted("hooks and MCP servers"))
         fit(into, self.room)
         self._add(
             PluginCustomization(
@@ -262,7 +261,7 @@ class _Look:
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:
-    """The plugins that Claude Code has installed for the person, or for this project."""
+    """Yield the plugins that Claude Code has installed for the person, or for this project."""
     for name, entries in list(members(registry.get("plugins")).items())[:_MAX_PLUGINS]:
         chosen: Path | None = None
         for entry in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:

@@ -1,4 +1,4 @@
-"""Agents, skills, prompts and rules: files with a text, and fields that say what it is for."""
+"""Reads agents, skills, prompts and rules: files with a text, and fields that describe it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from serai.errors import FileUnreadable
 
 _MAX_DESCRIPTION = 1_024
 _ENDINGS = (".instructions.md", ".chatmode.md", ".prompt.md", ".agent.md", ".toml", ".mdc", ".md")
-"""Endings that are no part of a name, the longest first."""
+"""Endings that are not part of a name, the longest first."""
 
 
 def read_document(
@@ -40,20 +40,20 @@ def read_document(
     always: bool = False,
     whole_name: bool = False,
 ) -> None:
-    """Read one file into `into`. A file that is not there is passed over.
+    """Read one file into `into`. A missing file is skipped.
 
     Args:
-        origin: Where the file comes from.
+        origin: The source of the file.
         path: The file.
         folder: The folder that names are relative to: `git/commit.toml` in it is `git:commit`.
-        contents: What the file is.
-        into: Where it goes.
-        always: For rules: whether they apply when they do not say so. Such a rule counts even when its
-            frontmatter is broken.
-        whole_name: It is known by its file's name, as `AGENTS.md` is.
+        contents: The kind of the file.
+        into: Receives the result.
+        always: For rules: they apply unless they say otherwise. Such a rule counts even when its frontmatter
+            is broken.
+        whole_name: Name it after its file, as `AGENTS.md`.
 
     Raises:
-        FileUnreadable: It is broken; the message names it.
+        FileUnreadable: The file is broken; the message names it.
     """
     text = read_text(origin, path)
     if text is None:
@@ -65,7 +65,7 @@ def read_document(
         message = f"{origin.tree.shown(path)}{line}: {broken}"
         if not always:
             raise FileUnreadable(message) from None
-        into.warnings.append(message)
+        into.problems.append(message)
         fields, body = {}, text
     name = in_one_line(path.rpartition("/")[2]) if whole_name else _name(path, folder, contents, fields)
     shown: dict[str, Any] = {
@@ -105,7 +105,7 @@ def _child(
 
 
 def _applies(fields: Mapping[str, Any], *, always: bool) -> tuple[bool | None, list[str]]:
-    # Copilot's `applyTo` and Claude Code's `paths` bring the rule in by themselves; Cursor's `globs` are a
+    # Copilot's `applyTo` and Claude Code's `paths` make the rule apply by themselves; Cursor's `globs` are a
     # condition beside `alwaysApply`.
     brought_in = _globs(fields, "applyTo", "paths")
     globs = [] if "**" in brought_in else brought_in or _globs(fields, "globs")
@@ -162,7 +162,7 @@ def _globs(fields: Mapping[str, Any], *keys: str) -> list[str]:
 
 
 def _split(globs: str) -> list[str]:
-    """Take a list with commas apart; commas in braces belong to their glob: `*.{ts,tsx}, *.js` are two."""
+    """Split a list at its commas; commas in braces belong to their glob: `*.{ts,tsx}, *.js` are two."""
     parts: list[str] = [""]
     depth = 0
     for sign in globs:

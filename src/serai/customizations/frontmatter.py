@@ -1,8 +1,8 @@
-"""Files with fields and a text: Markdown with YAML 1.2 between two lines of dashes, or TOML.
+"""Parses files with fields and a text: Markdown with YAML 1.2 between two lines of dashes, or TOML.
 
-All values of frontmatter are text, so that a version `3.10` keeps its nought. What people write is often not
-quite YAML: `globs: *.ts`, or a description with a colon in it. The tools that it is meant for read it, so
-such values are put in quotes before it is read here.
+All values of frontmatter are text, so that a version `3.10` keeps its zero. People often write what is not
+quite YAML: `globs: *.ts`, or a description with a colon in it. The tools that it is meant for accept it, so
+such values are put in quotes before they are parsed here.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from serai.config.toml import BrokenToml, read_toml
 _MAX_FRONTMATTER = 16 * 1024
 """Longest frontmatter, in characters: the parser needs some seconds for a megabyte."""
 _MAX_DEPTH = 16
-"""Deepest brackets: the parser needs minutes for thousands of them."""
+"""Deepest nesting of brackets: the parser needs minutes for thousands of them."""
 _MAX_PARAGRAPH = 300
 
 _BLOCK = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"\A---[ \t]*\r?\n")
-# Lines that mean what stands there. Most frontmatter has no others, and the parser takes 20 times as long.
+# Plain lines. Most frontmatter has no others, and the parser takes 20 times as long.
 _PLAIN = re.compile(
     r"""([A-Za-z][\w-]*):
         (?:[ ]+(?: ([A-Za-z0-9](?:[\w !"$-9;-~]|:(?=[!-~]))*) | "([^"\\]*)" | (\*[\w*?,./{} -]*) ))?
         [ \t]*""",
     re.ASCII | re.VERBOSE,
 )
-# A value that is not in quotes and that YAML would refuse, or take for an alias or a list.
+# A value without quotes that YAML would refuse, or read as an alias or a list.
 _LOOSE = re.compile(
     r"""^([A-Za-z][\w-]*:[ \t]+)
         ( [*@`%][^\r\n]*?                         # a glob, or a sign that YAML keeps for itself
@@ -44,7 +44,7 @@ _TOML_BODIES = ("prompt", "developer_instructions")
 
 
 class BrokenText(ValueError):
-    """A text that cannot be taken apart. `line` counts from 1, where it is known."""
+    """A text that cannot be parsed. `line` counts from 1, where it is known."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
@@ -52,7 +52,7 @@ class BrokenText(ValueError):
 
 
 def take_apart(path: str, text: str) -> tuple[dict[str, Any], str]:
-    """Take a file apart into its fields and its body. Markdown without frontmatter is all body.
+    """Split a file into its fields and its body. Markdown without frontmatter is all body.
 
     Raises:
         BrokenText: It is TOML that has no body, or its fields cannot be read.
@@ -79,7 +79,7 @@ def _toml(text: str) -> tuple[dict[str, Any], str]:
 
 
 def first_paragraph(body: str) -> str | None:
-    """Say what a text is about that does not say so: its first paragraph, else its first heading."""
+    """Return a description of a text that has none: its first paragraph, else its first heading."""
     heading = None
     words: list[str] = []
     for line in body[:4096].splitlines():

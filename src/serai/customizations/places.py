@@ -1,4 +1,4 @@
-"""Where customisations are kept by convention: one row for each place, and nothing else.
+"""The conventional places of customisations: a table with a row for each place.
 
 To support another tool, add rows. Every row is proven by a test that makes its file, so a row that no reader
 understands cannot be added. Paths are relative to the working directory, to the person's home, or to the
@@ -14,31 +14,31 @@ from serai.ahp.types import CustomizationType
 
 
 class Where(Enum):
-    """What a row's path is relative to."""
+    """Root of a row's path."""
 
     DIRECTORY = auto()
     HOME = auto()
     BOTH = auto()
-    """The working directory, and the home."""
+    """The working directory and the home."""
     SETTINGS = auto()
     """The folder of the person's `serai.toml`."""
 
     def has(self, root: Where) -> bool:
-        """Whether it means a root, which is never `BOTH`."""
+        """Tell whether it includes a root, which is never `BOTH`."""
         return self is root or (self is Where.BOTH and root is not Where.SETTINGS)
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """One conventional place. What the files are, and how their names end, says how they are read.
+    """A conventional place. The kind and the endings of its files determine how they are read.
 
     Attributes:
-        pattern: Which files in the folder: a name, `*.md`, `**/*.md` (any depth) or `*/SKILL.md`.
+        pattern: The files in the folder: a name, `*.md`, `**/*.md` (any depth) or `*/SKILL.md`.
         key: For servers: the member that holds them.
-        of_projects: For servers: the file has some for single projects too. In such a file a tool keeps its
-            memory, so it may be long.
-        always: For rules: they apply unless their globs narrow it. Otherwise the frontmatter says so.
-        offered: The folder is shown even when it is not there yet, so that a client has where to write to.
+        of_projects: For servers: the file also has some for single projects. A tool keeps its memory in such
+            a file, so it may be long.
+        always: For rules: they apply unless their globs narrow it. Otherwise the frontmatter decides.
+        offered: Show the folder even when it does not exist yet, so that a client can write to it.
     """
 
     source: str
@@ -53,12 +53,12 @@ class FilePlace:
 
     @property
     def is_one_file(self) -> bool:
-        """Whether the row names one file, and not a folder that more can be put into."""
+        """True when the row names one file, and not a folder for more of them."""
         return "*" not in self.pattern
 
     @property
     def is_of_serai(self) -> bool:
-        """Whether the files are agents of Serai itself. They bring tools: they count only where trusted."""
+        """True for agents of Serai itself. They bring tools, so they count only where trusted."""
         return self.pattern.endswith(".agent.yaml")
 
 
@@ -70,7 +70,7 @@ PLACES: tuple[FilePlace, ...] = (
     # Serai
     FilePlace("Serai", _DIRECTORY, ".serai/agents", "*.agent.yaml", _AGENT),
     FilePlace("Serai", Where.SETTINGS, "agents", "*.agent.yaml", _AGENT),
-    # Neutral ground: AGENTS.md and .agents/
+    # Common to several tools: AGENTS.md and .agents/
     FilePlace("AGENTS.md", _DIRECTORY, "", "AGENTS.md", _RULE, always=True),
     FilePlace(".agents", _BOTH, ".agents/agents", "**/*.md", _AGENT, offered=True),
     FilePlace(".agents", _BOTH, ".agents/skills", "*/SKILL.md", _SKILL, offered=True),
@@ -144,9 +144,9 @@ PLACES: tuple[FilePlace, ...] = (
 )
 
 PLUGIN_FOLDERS = ".agents/plugins"
-"""Each folder in it is a plugin, in a working directory and in a home: Open Plugins."""
+"""Folder of plugins, in a working directory and in a home: Open Plugins."""
 PLUGIN_REGISTRY = ".claude/plugins/installed_plugins.json"
-"""Says where the plugins of Claude Code are, in a home."""
+"""File that lists the plugins of Claude Code, in a home."""
 
 MANIFESTS: tuple[str, ...] = (".plugin/plugin.json", ".claude-plugin/plugin.json", "plugin.json")
-"""Where a plugin says what it is, the first that is there: Open Plugins, Claude Code, Agent Plugins."""
+"""Manifests of a plugin, of which the first counts: Open Plugins, Claude Code, Agent Plugins."""

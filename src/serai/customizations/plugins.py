@@ -1,8 +1,8 @@
-"""Plugins: a folder with agents, skills, rules, hooks and MCP servers, and a manifest that may name more.
+"""Reads plugins: folders with agents, skills, rules, hooks and MCP servers, and perhaps a manifest.
 
-The default places are those of Open Plugins, which Claude Code and Agent Plugins share. What a manifest names
-is read besides them, never instead of them. It must stay within the plugin. A plugin that a client publishes
-is read from the files that were fetched from it, and kept by its nonce.
+The default places are those of Open Plugins, which Claude Code and Agent Plugins share. Paths in a manifest
+are read in addition to them. They must stay within the plugin. A plugin that a client publishes is read from
+the files that were fetched from it, and kept by its nonce.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from serai.customizations.containers import (
     Origin,
     fit,
     in_one_line,
-    kept_apart,
     load_state,
+    noting_problems,
 )
 from serai.customizations.documents import read_document
 from serai.customizations.places import MANIFESTS
@@ -63,25 +63,25 @@ _SERVER_FILES = (".mcp.json", "mcp.json")
 
 @dataclass(slots=True)
 class PluginContents(Contents):
-    """What a plugin has, and what its manifest says of it."""
+    """The contents of a plugin, and its manifest."""
 
     name: str | None = None
     manifest: str | None = None
-    """Where the manifest is, when there is one."""
+    """Path of the manifest, if there is one."""
     seen: set[str] = field(default_factory=set[str])
 
     @property
     def has_what_runs(self) -> bool:
-        """Whether there are hooks or MCP servers among what was read."""
+        """True when there are hooks or MCP servers among the contents."""
         return any(isinstance(item, HookCustomization | McpServerCustomization) for item in self.children)
 
 
 def read_plugin(origin: Origin) -> PluginContents:
-    """Read a plugin. It never raises: what is broken is told in the contents, and the rest is read."""
+    """Read a plugin. It never raises: broken files are noted as problems, and the rest is read."""
     into = PluginContents()
     manifest: dict[str, Any] = {}
     text = ""
-    with kept_apart(origin, "", into):
+    with noting_problems(origin, "", into):
         into.manifest = next((path for path in MANIFESTS if is_there(origin.tree, path)), None)
         if into.manifest and (found := read_json(origin, into.manifest)):
             manifest, text = found
@@ -111,10 +111,10 @@ class _PluginReading:
     into: PluginContents
 
     def once(self, path: str, read: Callable[[str], None]) -> None:
-        """Read a file that was not read yet."""
+        """Read a file, unless it was read already."""
         if path not in self.into.seen:
             self.into.seen.add(path)
-            with kept_apart(self.origin, path, self.into):
+            with noting_problems(self.origin, path, self.into):
                 read(path)
 
     def document(self, path: str, folder: str, contents: CustomizationType) -> None:
@@ -127,7 +127,7 @@ class _PluginReading:
             self.document(path, folder, contents)
 
     def named(self, path: str, contents: CustomizationType, pattern: str) -> None:
-        """Read what a manifest names: a file, a skill's own folder, or a folder of the usual form."""
+        """Read a path in a manifest: a file, the folder of a skill, or a folder of the usual form."""
         own = join(path, "SKILL.md")
         if path.endswith((".md", ".mdc")):
             self.document(path, posixpath.dirname(path), contents)
@@ -137,7 +137,7 @@ class _PluginReading:
             self.folder(path, contents, pattern)
 
     def listed(self, key: str) -> list[str]:
-        """The paths that a manifest names, as paths within the plugin."""
+        """Return the paths that a manifest names, as paths within the plugin."""
         value = self.manifest.get(key)
         items = cast("list[Any]", [value] if isinstance(value, str) else value)
         if not isinstance(items, list):  # pyright: ignore[reportUnnecessaryIsInstance] - a stranger wrote it
@@ -147,14 +147,14 @@ class _PluginReading:
         for item in items:
             path = posixpath.normpath(item) if isinstance(item, str) else "/"
             if path.startswith(("/", "..")) or "\\" in path:
-                self.into.problems.append(f"{shown}: '{key}' names what is no path in the plugin: {item}")
+                self.into.problems.append(f"{shown}: '{key}' has a path outside of the plugin: {item}")
             else:
                 paths.append("" if path == "." else path)
         return paths
 
 
 def is_there(tree: Tree, path: str) -> bool:
-    """Whether there is a file, be it readable or not."""
+    """Tell whether there is a file, be it readable or not."""
     try:
         return tree.read(path) is not None
     except FileUnreadable:
@@ -170,16 +170,16 @@ def read_client_plugin(
     """Read a published plugin from its files. Nothing of it runs on this machine.
 
     Args:
-        plugin: What the client published. Its id, URI, name and switch are kept.
+        plugin: The plugin as the client published it. Its id, URI, name and switch are kept.
         files: The content of each file, by its path below the plugin's URI.
-        client_id: Who published it.
-        missing: What could not be had of it, in sentences.
+        client_id: The client.
+        missing: Sentences about files that could not be fetched.
     """
     tree = FetchedTree(files, plugin.uri)
     into = read_plugin(Origin(tree, plugin.id, trusted=False, until=time.thread_time() + MAX_SECONDS))
     into.problems += missing
     if into.has_what_runs:
-        into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
+        into.problems.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
     fit(into, MAX_SHOWN)
     known = published(plugin, client_id, load_state(into))
     named = plugin.name or into.name or in_one_line(plugin.uri)
@@ -190,7 +190,7 @@ def read_client_plugin(
 def published(
     plugin: PluginCustomization, client_id: str, load: CustomizationLoadState
 ) -> PluginCustomization:
-    """A plugin as a client has published it, and how far it was read."""
+    """Return a plugin as a client has published it, with a load state."""
     return PluginCustomization(
         id=plugin.id,
         uri=plugin.uri,
@@ -203,13 +203,13 @@ def published(
 
 
 class ClientPlugins:
-    """Published plugins that were read already, each with its last nonce. The oldest go first."""
+    """Published plugins that were read already, each with its last nonce. The oldest are dropped first."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], tuple[str, str, Customizations]] = {}
 
     def get(self, client_id: str, plugin: ClientPluginCustomization) -> Customizations | None:
-        """What is known of a plugin under its nonce; `None` when its files must be fetched.
+        """Return a plugin with its nonce; `None` when its files must be fetched.
 
         Its switch is as it is published now.
         """
@@ -220,7 +220,7 @@ class ClientPlugins:
         return replace(found, containers=[structs.replace(known, enabled=plugin.enabled)])
 
     def keep(self, client_id: str, plugin: ClientPluginCustomization, found: Customizations) -> None:
-        """Keep what was read of a plugin, when it has a nonce."""
+        """Keep the contents of a plugin, if it has a nonce."""
         self._kept.pop((client_id, plugin.uri), None)
         if plugin.nonce is not None:
             self._kept[client_id, plugin.uri] = (plugin.id, plugin.nonce, found)

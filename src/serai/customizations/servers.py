@@ -1,4 +1,4 @@
-"""Hooks and MCP servers: what would run, as JSON and TOML files declare it."""
+"""Reads hooks and MCP servers from JSON and TOML files."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from serai.customizations.trees import MAX_FILE, real_path
 from serai.errors import FileUnreadable
 
 _MAX_MEMORY = 32 * 1024 * 1024
-"""Largest file, in bytes, that a tool keeps its memory in."""
+"""Largest file that a tool keeps its memory in, in bytes."""
 _MAX_PLACED = 64 * 1024
 """Longest text in which the places of servers are looked for: a thousand of them take half a second."""
 
-# Possessive throughout: no input makes them go back over what they have read.
+# All possessive, so that no input makes them backtrack.
 _STRING = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?")
 _COMMA = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")
 
 
 def loosened(text: str) -> str:
-    """Blank out the comments and the trailing commas of JSON, as people keep it in settings.
+    """Replace comments and trailing commas in JSON by spaces, as people keep them in settings.
 
-    Nothing moves, so that a place in it is the same place in the file.
+    Nothing moves, so that a place in the result is the same place in the file.
     """
 
     def blank(found: re.Match[str]) -> str:
@@ -42,7 +42,7 @@ def loosened(text: str) -> str:
 
 
 def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str, Any], str] | None:
-    """A JSON file's object and its text without comments; `None` when there is no file.
+    """Read a JSON file's object and its text without comments; `None` when there is no file.
 
     Raises:
         FileUnreadable: It cannot be read, or holds no object; the message names it, and the line.
@@ -63,7 +63,7 @@ def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[
 
 
 def _read(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str, Any], str]:
-    """The object of a JSON or TOML file, and the text of JSON. Both are empty without one."""
+    """Read the object of a JSON or TOML file, and the text of JSON. Both are empty without a file."""
     if not path.endswith(".toml"):
         return read_json(origin, path, largest) or ({}, "")
     text = read_text(origin, path)
@@ -74,12 +74,12 @@ def _read(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str,
 
 
 def members(value: Any) -> dict[str, Any]:
-    """The members of what should be an object; none when it is something else."""
+    """Return the members of a value that should be an object; none when it is something else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def read_hooks(origin: Origin, path: str, into: Contents) -> None:
-    """Read the hooks of a file. One without hooks is passed over.
+    """Read the hooks of a file. A file without hooks is passed over.
 
     Raises:
         FileUnreadable: The file is broken; the message names it.
@@ -114,18 +114,18 @@ def read_servers(
     is_memory: bool = False,
     project: str | None = None,
 ) -> None:
-    """Read the MCP servers of a file, from its member `key`. One without servers is passed over.
+    """Read the MCP servers of a file, from its member `key`. A file without servers is skipped.
 
     Args:
-        origin: Where the file comes from.
+        origin: The source of the file.
         path: The file: TOML when its name says so, otherwise JSON.
         key: The member that holds the servers.
-        into: Where they go.
-        bare: Without the member, the whole file is the servers, as plugins may have it.
-        is_memory: A tool keeps its memory in the file: it may be long, and has servers in each of its
-            `projects`, too.
-        project: The real path of the working directory, when there is one. Of servers with the same name, its
-            own counts.
+        into: Receives the servers.
+        bare: Without the member, treat the whole file as servers, as plugins may have it.
+        is_memory: A tool keeps its memory in the file: it may be long, and also has servers in each of its
+            `projects`.
+        project: The real path of the working directory, if there is one. Among servers of the same name,
+            those of the project count.
 
     Raises:
         FileUnreadable: The file is broken; the message names it.
@@ -144,7 +144,7 @@ def read_servers(
 
 
 def add_servers(origin: Origin, path: str, key: str, servers: Any, text: str, into: Contents) -> None:
-    """Add the servers that a file declares; where it is JSON, each with its place in the file."""
+    """Add the servers that a file declares; for JSON, each with its range in the file."""
     shown = origin.tree.shown(path)
     if not isinstance(servers, dict):
         into.problems.append(f"{shown}: '{key}' is no object")
@@ -166,7 +166,7 @@ def add_servers(origin: Origin, path: str, key: str, servers: Any, text: str, in
 
 
 def _range_of(text: str, name: str, settings: dict[str, Any]) -> TextRange | None:
-    """Where a server stands: from its name to its end. A member of that name with other settings is none."""
+    """Return the range of a server: from its name to its end. A member with other settings does not count."""
     if len(text) > _MAX_PLACED:
         return None
     for found in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*+:\s*+(?={{)", text):
@@ -177,7 +177,7 @@ def _range_of(text: str, name: str, settings: dict[str, Any]) -> TextRange | Non
 
 
 def _position(text: str, offset: int) -> TextPosition:
-    """Count characters in UTF-16, as editors do."""
+    """Return a position in UTF-16 units, as editors count."""
     line_start = text.rfind("\n", 0, offset) + 1
     before = text[line_start:offset].encode("utf-16-le", "surrogatepass")
     return TextPosition(line=text.count("\n", 0, offset), character=len(before) // 2)

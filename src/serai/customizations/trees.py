@@ -1,4 +1,4 @@
-"""Folders to read from: one on disk, or files that a client has sent; and which files fit a pattern.
+"""Folders to read from, on the disk or sent by a client, and the search for files that match a pattern.
 
 Paths are relative, with `/`; the empty path is the folder itself.
 """
@@ -18,12 +18,12 @@ from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
 from serai.machine.safe_paths import PathRefused, open_below
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 MAX_FILE = 1024 * 1024
-"""Largest file, in bytes, where nobody says otherwise."""
+"""Default size of the largest file, in bytes."""
 MAX_FILES = 2_000
-"""Most files of one place that are read."""
+"""Most files of a place that are read."""
 _MAX_FOLDERS = 1_000
 _MAX_DEPTH = 8
 
@@ -31,7 +31,7 @@ _NOT_THERE = {errno.ENOENT, errno.ENOTDIR}
 
 
 class TreeEntry(NamedTuple):
-    """A name in a folder. With `problem`, it is a link that is not followed; the text says why."""
+    """A name in a folder. With `problem`, it is a link that is not followed, for that reason."""
 
     name: str
     is_folder: bool
@@ -43,10 +43,10 @@ class DiskTree:
 
     Args:
         root: The folder. It need not exist.
-        prefix: What stands before a path when it is shown to a person, such as `~/`.
-        confined: Links are followed only within the folder. Otherwise they are followed anywhere.
+        prefix: The beginning of paths that are shown to a person, such as `~/`.
+        confined: Follow links only within the folder. Otherwise they are followed anywhere.
         base: The folder below the root that paths are relative to.
-        seen: Notes what is read, listed, or looked for in vain.
+        seen: Notes all paths that are read, listed, or missing.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class DiskTree:
         return self.root / self._base
 
     def list(self, path: str) -> Sequence[TreeEntry] | None:
-        """What is in a folder, by name; `None` when there is no such folder.
+        """List a folder, by name; return `None` when there is no such folder.
 
         Raises:
-            FileUnreadable: It is there and cannot be listed; the message names it.
+            FileUnreadable: It cannot be listed; the message names it.
         """
         with self._opened(path, os.O_DIRECTORY) as descriptor:
             if descriptor is None:
@@ -88,10 +88,10 @@ class DiskTree:
         return sorted(entries)
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
-        """A file's content; `None` when there is no such file.
+        """Read a file; return `None` when there is no such file.
 
         Raises:
-            FileUnreadable: It is there and cannot be read, or is too large; the message names it.
+            FileUnreadable: It cannot be read, or is too large; the message names it.
         """
         with self._opened(path) as descriptor:
             if descriptor is None:
@@ -100,21 +100,21 @@ class DiskTree:
                 return _bounded(file.read(largest + 1), self.shown(path), largest)
 
     def uri(self, path: str) -> str:
-        """The file's or folder's URI."""
+        """Return the URI of a file or folder."""
         return "file://" + quote_from_bytes(os.fsencode(self.folder / path))
 
     def shown(self, path: str) -> str:
-        """The path as a person knows it."""
+        """Return a path as people know it."""
         return f"{self._prefix}{path}" or "."
 
     def below(self, path: str) -> DiskTree:
-        """A folder in this one, with the same confines."""
+        """Return a folder in this one, with the same confines."""
         base = join(self._base, path)
         prefix = f"{self._prefix}{path}/"
         return DiskTree(self.root, prefix=prefix, confined=self._confined, base=base, seen=self._seen)
 
     def real(self, path: str) -> Path | None:
-        """Where a path really is, whether or not it exists; `None` when it leads out of a confined folder."""
+        """Return a real path, which need not exist; `None` when it leads out of a confined folder."""
         root, real = Path(os.path.realpath(self.root)), Path(os.path.realpath(self.folder / path))
         return real if real.is_relative_to(root) or not self._confined else None
 
@@ -162,32 +162,26 @@ class FetchedTree:
 
     def __init__(self, files: Mapping[str, bytes], base: str) -> None:
         self._files = files
-        self._folders: dict[str, dict[str, bool]] = {"": {}}
-        for path in self._files:
-            parent, _, name = path.rpartition("/")
-            self._folders.setdefault(parent, {})[name] = False
-            while parent:
-                above, _, name = parent.rpartition("/")
-                self._folders.setdefault(above, {})[name] = True
-                parent = above
         self._base = base.rstrip("/")
 
     def list(self, path: str) -> Sequence[TreeEntry] | None:
-        """What is in a folder; `None` when there is no such folder."""
-        found = self._folders.get(path.strip("/"))
-        return None if found is None else [TreeEntry(*item) for item in sorted(found.items())]
+        """List a folder; return `None` when there is no such folder."""
+        start = f"{path.strip('/')}/".lstrip("/")
+        below = (name[len(start) :].partition("/") for name in self._files if name.startswith(start))
+        found = sorted({TreeEntry(name, bool(slash)) for name, slash, _ in below})
+        return found if found or not start else None
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
-        """A file's content; `None` when there is no such file."""
+        """Read a file; return `None` when there is no such file."""
         data = self._files.get(path)
         return None if data is None else _bounded(data, self.shown(path), largest)
 
     def uri(self, path: str) -> str:
-        """The file's or folder's URI."""
+        """Return the URI of a file or folder."""
         return f"{self._base}/{quote(path, errors='replace')}" if path else self._base
 
     def shown(self, path: str) -> str:
-        """The path as a person knows it."""
+        """Return a path as people know it."""
         return path or "."
 
 
@@ -196,7 +190,7 @@ Tree: TypeAlias = DiskTree | FetchedTree
 
 
 def real_path(path: str) -> str | None:
-    """Where a path leads that some file names; `None` when it can be no path, as one with a NUL."""
+    """Return the real path of a path in a file; `None` when it is not valid, as one with a NUL."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -204,7 +198,7 @@ def real_path(path: str) -> str | None:
 
 
 def join(*parts: str) -> str:
-    """Put paths together; empty ones do not count."""
+    """Join paths; empty ones do not count."""
     return "/".join(part for part in parts if part)
 
 
@@ -216,19 +210,19 @@ def _bounded(data: bytes, shown: str, largest: int) -> bytes:
 
 @dataclass(slots=True)
 class Matches:
-    """What was found, in order. `problems` are sentences that name the file or folder."""
+    """The files that were found, in order. `problems` are sentences that name the file or folder."""
 
     files: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
     folders: int = 0
-    """How many folders were looked at. Links in a circle lead to more of them, as far as it goes."""
+    """Number of folders that were searched. Links in a circle add to it, up to the limits."""
 
 
 def matching(tree: Tree, folder: str, pattern: str) -> Matches:
-    """Find the files that fit a pattern: a name, `*.md`, `*/NAME` (in each folder) or `**/*.md` (any depth).
+    """Find files that match a pattern: a name, `*.md`, `*/NAME` (in each folder) or `**/*.md` (any depth).
 
-    Hidden files and folders do not fit, nor does a `README.md`. Where the pattern ends with a name, it is not
-    looked for: the file may turn out not to be there when it is read.
+    Hidden files and folders do not match, nor does a `README.md`. A pattern that ends with a name is not
+    checked: the file may turn out to be missing when it is read.
     """
     found = Matches()
     folders, _, name = pattern.rpartition("/")

@@ -31,12 +31,12 @@ from serai.machine.safe_paths import (
     open_safely,
     parent_below,
     remove_tree,
+    share,
     sync_directory,
 )
-from serai.machine.umask import share
 
 PIECE = 256 * 1024
-"""Bytes that are read at once."""
+"""Size of one read, in bytes."""
 
 _DRAFT = re.compile(r"\.serai-[0-9a-f]{16}\.tmp")
 _TO_MAKE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,15 +44,15 @@ _OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPER
 
 
 class Draft:
-    """What is to be at a name in an open directory. Use it in a `with`: unless committed, nothing is left.
+    """A file or folder that is written beside its place. Unless committed, nothing is left of it.
 
-    The handle of the directory stays the caller's. `notes` is a folder of the host's own, where the draft is
-    noted in case the host is killed.
+    Use it in a `with`. The handle of the directory stays the caller's. `notes` is a folder of the host's own,
+    where the draft is noted in case the host is killed.
     """
 
     def __init__(self, directory: int, name: str, *, notes: Path | None = None) -> None:
         self.beside = f".serai-{secrets.token_hex(8)}.tmp"
-        """The name that the draft has until it is committed."""
+        """Name of the draft until it is committed."""
         self._directory = directory
         self._name = name
         self._note = notes / self.beside if notes is not None else None
@@ -62,7 +62,7 @@ class Draft:
     def __enter__(self) -> Self:
         where = _path_of(self._directory)
         if self._note is not None and where is not None:
-            # Without a note it works as well. It is not synced: it has to survive the process alone.
+            # A draft works without a note, too. The note is not synced: it only has to survive the process.
             with suppress(OSError), open(self._note, "wb", opener=_private) as note:
                 note.write(os.fsencode(where))
         return self
@@ -77,12 +77,12 @@ class Draft:
                 self._note.unlink()
 
     def file(self, *, mode: int = 0o666, like: int | None = None) -> int:
-        """Make the draft a file; gives its descriptor, which is closed with the draft.
+        """Make the draft a file and return its descriptor, which is closed with the draft.
 
         Args:
-            mode: Its permissions, less the person's umask.
-            like: An open file that it takes owner, permissions and attributes from instead, when it is put
-                in its place.
+            mode: The permissions, less the person's umask.
+            like: An open file whose owner, permissions and attributes the draft gets instead when it is
+                committed.
         """
         mode = mode if like is None else 0o600  # nobody reads a private file while it is a draft
         self._like = like
@@ -91,11 +91,11 @@ class Draft:
         return self._descriptor
 
     def commit(self, *, exclusive: bool = False) -> None:
-        """Put the draft in its place, durably. Others see what was there or what is new.
+        """Put the draft in its place, durably. Others see either the old file or the new one.
 
         Raises:
-            FileExistsError: A directory is in a file's way, or, if it is exclusive, anything.
-            OSError: It cannot be put there; nothing has changed.
+            FileExistsError: A directory has the name already; if `exclusive`, anything has it.
+            OSError: The draft cannot be put there; nothing has changed.
         """
         if self._like is not None:
             self._take_after(self._like)
@@ -125,7 +125,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _copy_attributes(source: int, destination: int) -> None:
-    """Copy a file's extended attributes and access lists to another; where there can be none, nothing."""
+    """Copy a file's extended attributes and access lists to another file, where the system allows it."""
     if sys.platform != "linux":
         return
     with suppress(OSError):  # the file system has no attributes
@@ -136,7 +136,7 @@ def _copy_attributes(source: int, destination: int) -> None:
 
 
 def _path_of(directory: int) -> str | None:
-    """Where an open directory is; `None` when it is gone, or the system does not say."""
+    """Return the path of an open directory; `None` when it is gone, or the system does not tell."""
     try:
         if sys.platform == "linux":
             path = str(Path(f"/proc/self/fd/{directory}").readlink())
@@ -156,7 +156,7 @@ _UNABLE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP
 
 
 def _exclusive_call() -> Callable[[int, bytes, int, bytes], int] | None:
-    """The system's call for renaming exclusively: `renameat2` on Linux, `renameatx_np` on macOS."""
+    """Return the system's call for renaming exclusively: `renameat2` on Linux, `renameatx_np` on macOS."""
     library = ctypes.CDLL(None, use_errno=True)
     for name, flag in (("renameat2", 1), ("renameatx_np", 4)):
         if found := getattr(library, name, None):
@@ -168,14 +168,14 @@ _rename = _exclusive_call()
 
 
 def rename_exclusively(source: str, destination: str, *, source_in: int, destination_in: int) -> None:
-    """Rename within open directories, and fail when there is something at the destination.
+    """Rename within open directories, and fail when the destination exists.
 
     Where the system has no such call, a file is linked and then unlinked, which is as safe, and a directory
-    is renamed after a look.
+    is renamed after a check.
 
     Raises:
-        FileExistsError: There is something.
-        OSError: What `os.rename` raises.
+        FileExistsError: The destination exists.
+        OSError: As `os.rename`.
     """
     if _rename is not None:
         if _rename(source_in, os.fsencode(source), destination_in, os.fsencode(destination)) == 0:
@@ -197,7 +197,7 @@ def rename_exclusively(source: str, destination: str, *, source_in: int, destina
 
 
 def find_leftovers(folder: Path) -> list[Path]:
-    """The notes that a killed host left, before any draft is begun. The folder is made if need be."""
+    """Return the notes that a killed host left, before any draft is begun. The folder is made if need be."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return [note for note in folder.iterdir() if _DRAFT.fullmatch(note.name)]
@@ -206,7 +206,7 @@ def find_leftovers(folder: Path) -> list[Path]:
 
 
 def remove_leftovers(notes: Iterable[Path]) -> int:
-    """Remove the drafts that notes speak of, and the notes. Returns how many drafts went.
+    """Remove the drafts that notes name, and the notes. Returns the number of removed drafts.
 
     A draft out of reach, because its directory is gone or may not be written any more, is forgotten. One that
     fails for another reason stays noted.
@@ -214,7 +214,7 @@ def remove_leftovers(notes: Iterable[Path]) -> int:
     removed = 0
     for note in notes:
         try:
-            # In that very directory: not where a link leads that has its name by now.
+            # In that directory itself: a link that has its name by now is not followed.
             with parent_below("/", f"{os.fsdecode(note.read_bytes())}/{note.name}") as (directory, name):
                 removed += remove(directory, name)
         except OSError as error:
@@ -226,7 +226,7 @@ def remove_leftovers(notes: Iterable[Path]) -> int:
 
 
 def remove(directory: int, name: str) -> bool:
-    """Remove what has a name in an open directory, with all that is in it. Returns whether anything had.
+    """Remove a name in an open directory, with all that is in it. Returns `False` when there is no such name.
 
     Raises:
         OSError: As `remove_tree`.
@@ -245,7 +245,7 @@ def remove(directory: int, name: str) -> bool:
 
 
 def pieces(descriptor: int, start: int, end: int, size: int = PIECE) -> Iterator[bytes]:
-    """What is in a file between two offsets. All but the last have that size; a file may end early."""
+    """Yield the content of a file between two offsets, in pieces of a size; a file may end early."""
     while start < end:
         wanted = min(size, end - start)
         piece = os.pread(descriptor, wanted, start)
@@ -261,13 +261,13 @@ def pieces(descriptor: int, start: int, end: int, size: int = PIECE) -> Iterator
 
 
 def copy_range(source: int, destination: int, start: int, end: int) -> None:
-    """Add what is between two offsets of a file to another one; the source may end early."""
+    """Append the content between two offsets of a file to another one; the source may end early."""
     for piece in pieces(source, start, end):
         write_all(destination, piece)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it, however little the system takes at once."""
+    """Write all data, however little the system takes at once."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -286,16 +286,16 @@ def copy_entry(
     """Copy a file, a link or a folder with all that is in it into an open directory. No link is followed.
 
     Args:
-        source: The open directory that it is in.
-        name: Its name there.
-        target: The open directory that the copy is made in.
-        new_name: Its name there; nothing may have it.
+        source: The open directory of the original.
+        name: The name of the original.
+        target: The open directory of the copy.
+        new_name: The name of the copy; nothing may have it.
         opened: Opens a file or a folder of the original, or refuses it.
-        exact: Whether attributes, times and all permissions come along, and the copy is on the disk.
-        depth: How deep it is already.
+        exact: Also copy attributes, times and all permissions, and sync the copy to the disk.
+        depth: The depth of the original, for the limit.
 
     Raises:
-        OSError: It cannot be read or written; some of the copy may be there.
+        OSError: Something cannot be read or written; some of the copy may be there.
     """
     info = os.stat(name, dir_fd=source, follow_symlinks=False)
     if stat.S_ISLNK(info.st_mode):

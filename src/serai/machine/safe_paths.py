@@ -1,4 +1,4 @@
-"""Opens paths safely below a root: the one place of Serai that goes from handle to handle.
+"""Opens paths safely below a root, from one directory handle to the next.
 
     open_below(root, path)       a descriptor of the file or directory that is there
     parent_below(root, path)     the open directory that a path is in, and the name in it, for whoever writes
@@ -24,28 +24,26 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
-from serai.machine.umask import share_folder
-
 Identity: TypeAlias = tuple[int, int]
-"""Device and inode: what a file is while someone holds it open, whatever it is called."""
+"""Device and inode. They identify a file while someone holds it open, whatever its name is."""
 
 MAX_LINKS = 40
-"""Most links on one way, as in the kernel."""
+"""Most links that one path may lead through, as in the kernel."""
 MAX_DEPTH = 256
-"""Most directories on one way. Each is held open meanwhile, and the host has only so many handles."""
+"""Most directories on one path. Each is held open meanwhile, and the host has a limited number of handles."""
 
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
-# To pass through a directory one needs leave to search it, not to read it. Where the system cannot open a
-# directory for that alone, it must be readable too.
+# Passing through a directory needs permission to search it, not to read it. Where the system cannot open a
+# directory for that alone, it must be readable, too.
 _TO_WALK = _SAFELY | os.O_DIRECTORY | getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
 _TO_LIST = _SAFELY | os.O_DIRECTORY | os.O_RDONLY
-# Opening a pipe or a device must neither wait nor make it our terminal.
+# Opening a pipe or a device must neither block nor make it the host's terminal.
 _TO_USE = _SAFELY | os.O_NONBLOCK | os.O_NOCTTY
 _MAYBE_LINK = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 
 class PathRefused(OSError):
-    """A path that the opener does not open, although the system might. `strerror` says why, from "it" on."""
+    """A path that this module does not open, although the system might. `strerror` says why, from "it" on."""
 
     def __init__(self, why: str) -> None:
         super().__init__(errno.EPERM, why)
@@ -62,13 +60,13 @@ def open_below(
 
     Args:
         root: A directory.
-        path: Relative to the root, with `/`. What is absolute is meant from the root, too.
-        flags: How to open it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
-        links: Whether links are followed that stay inside the root. Otherwise they are refused.
+        path: A path relative to the root, with `/`. An absolute path counts from the root, too.
+        flags: Flags for opening it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
+        links: Follow links that stay inside the root. Otherwise they are refused.
 
     Raises:
-        PathRefused: It leads out of the root, through a link that may not be followed, or ends at a device, a
-            pipe, a socket or in a view of the kernel.
+        PathRefused: The path leads out of the root, through a link that may not be followed, or ends at a
+            device, a pipe, a socket or in a view of the kernel.
         OSError: It is not there, or cannot be opened.
     """
     with Walk(root, path, links=links) as walk:
@@ -77,19 +75,17 @@ def open_below(
 
 
 @contextmanager
-def parent_below(
-    root: str | os.PathLike[str], path: str, *, avoid: Collection[Identity] = ()
-) -> Generator[tuple[int, str]]:
-    """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
+def parent_below(root: str | os.PathLike[str], path: str) -> Generator[tuple[int, str]]:
+    """Hold the parent directory of a path below a root open; yields its handle and the last name.
 
-    No link is followed, no directory to `avoid` is entered, and the name itself need not be there. The handle
-    is good for everything relative to it (`dir_fd`), not for listing; see `open_directory`.
+    No link is followed, and the name itself need not be there. The handle is good for everything relative to
+    it (`dir_fd`), not for listing; see `open_directory`.
 
     Raises:
         PathRefused: As `open_below`.
         OSError: A directory on the way is not there, or cannot be entered.
     """
-    with Walk(root, path, links=False, avoid=avoid) as walk:
+    with Walk(root, path, links=False) as walk:
         walk.go(follow=False)
         yield walk.here, walk.name
 
@@ -102,7 +98,7 @@ class _Step:
 
 
 class Walk:
-    """A way down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
+    """A walk down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
 
     When a step fails, all that was walked before is still held, so that the caller can judge where it failed
     (`path`), make the directory that is missing, and go on. An absolute link must begin with the root's path.
@@ -117,9 +113,9 @@ class Walk:
         avoid: Collection[Identity] = (),
     ) -> None:
         self.name = "."
-        """The last name, once the way is walked; `.` stands for the root itself."""
+        """The last name, once the walk has ended; `.` stands for the root itself."""
         self.info: os.stat_result | None = None
-        """What has that name; `None` when nothing has."""
+        """The status of the file with that name; `None` when there is none."""
         self._root = os.fspath(root)
         self._links = links
         self._avoid = avoid
@@ -147,19 +143,19 @@ class Walk:
 
     @property
     def above(self) -> tuple[Identity, ...]:
-        """The directories that are held, from the root on."""
+        """The identities of the directories that are held, from the root on."""
         return tuple(step.identity for step in self._steps)
 
     @property
     def path(self) -> str:
-        """The real path from the root, with the names that are still ahead; `..` ends what is known."""
+        """The real path from the root, with the names that are still ahead, up to a `..` among them."""
         done = [step.name for step in self._steps[1:]]
         ahead = self._ahead[-1:] if ".." in self._ahead else self._ahead[::-1]
         last = [self.name] if not self._ahead and self.name != "." else []
         return "/".join([*done, *ahead, *last])
 
     def go(self, *, follow: bool) -> None:
-        """Walk to the last name, which need not be there; with `follow`, on where a link of this name leads.
+        """Walk to the last name, which need not be there; with `follow`, also follow a link of this name.
 
         Raises:
             FileNotFoundError: A directory on the way is not there. `make` can make it; then go on.
@@ -179,7 +175,7 @@ class Walk:
                 else:
                     self.name = self._ahead.pop()
                     return self._check_end()
-        if len(self._steps) > 1:  # the way ended with `..`: the end is a directory that is held
+        if len(self._steps) > 1:  # the path ended with `..`: its end is a directory that is held
             last = self._steps.pop()
             self.name, self.info = last.name, os.fstat(last.handle)
             os.close(last.handle)
@@ -188,12 +184,9 @@ class Walk:
         return None
 
     def make(self) -> None:
-        """Make the directory that is missing. One that someone else has made meanwhile is as good."""
+        """Make the directory that is missing, unless someone else has made it meanwhile."""
         self._count()
-        with suppress(FileExistsError):
-            os.mkdir(self._ahead[-1], dir_fd=self.here)
-            share_folder(self.here, self._ahead[-1])
-            self._followed -= 1
+        self._followed -= make_folder(self.here, self._ahead[-1])
 
     def _push(self, path: str) -> None:
         if "\0" in path:
@@ -202,11 +195,11 @@ class Walk:
 
     def _hold(self, name: str, handle: int) -> None:
         crosses = not self._steps or os.fstat(handle).st_dev != self._steps[-1].identity[0]
-        self._steps.append(_Step(name, handle, identity(os.fstat(handle))))  # from now on it will be closed
+        self._steps.append(_Step(name, handle, identity(os.fstat(handle))))  # now `__exit__` closes it
         if self._steps[-1].identity in self._avoid:
             raise PathRefused("it belongs to the host itself")
         if crosses:
-            _refuse_window(handle)
+            _refuse_kernel_view(handle)
         if len(self._steps) > MAX_DEPTH:
             raise PathRefused(f"it is more than {MAX_DEPTH} directories deep")
 
@@ -264,9 +257,9 @@ class Walk:
         if identity(self.info) in self._avoid:
             raise PathRefused("it belongs to the host itself")
         if stat.S_ISDIR(self.info.st_mode) and self.info.st_dev != self._steps[-1].identity[0]:
-            handle = os.open(self.name, _TO_WALK, dir_fd=self.here)  # here a view of the system may begin
+            handle = os.open(self.name, _TO_WALK, dir_fd=self.here)  # a view of the kernel may begin here
             try:
-                _refuse_window(handle)
+                _refuse_kernel_view(handle)
             finally:
                 os.close(handle)
 
@@ -275,12 +268,12 @@ class Walk:
 
 
 def identity(info: os.stat_result) -> Identity:
-    """What a file or directory is, whatever it is called."""
+    """Return what identifies a file or directory, whatever its name is."""
     return info.st_dev, info.st_ino
 
 
 def look(directory: int, name: str) -> os.stat_result | None:
-    """What has a name in a directory, a link not followed; `None` when nothing has it."""
+    """Return the status of a name in a directory, a link not followed; `None` when there is no such name."""
     try:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -294,11 +287,11 @@ def open_safely(directory: int, name: str, flags: int = os.O_RDONLY) -> int:
         PathRefused: It is a link, a device, a pipe, a socket, or a view of the kernel.
         OSError: It is not there, or cannot be opened.
     """
-    _refuse_unusual(os.stat(name, dir_fd=directory, follow_symlinks=False))  # a device may act when opened
+    _refuse_unusual(os.stat(name, dir_fd=directory, follow_symlinks=False))  # opening a device may act
     handle = os.open(name, _TO_USE | flags, dir_fd=directory)
     try:
         _refuse_unusual(os.fstat(handle))
-        _refuse_window(handle)
+        _refuse_kernel_view(handle)
     except BaseException:
         os.close(handle)
         raise
@@ -312,8 +305,8 @@ def _refuse_unusual(info: os.stat_result) -> None:
         raise PathRefused("it is a device, a pipe or a socket")
 
 
-def _refuse_window(handle: int) -> None:
-    if is_window(handle):
+def _refuse_kernel_view(handle: int) -> None:
+    if is_kernel_view(handle):
         raise PathRefused("it is a view of the system, not on a disk")
 
 
@@ -323,7 +316,7 @@ def _is_directory(directory: int, name: str) -> bool:
 
 
 def open_directory(directory: int, name: str = ".") -> int:
-    """A handle of a directory that can be listed. A link is not followed.
+    """Open a directory to list it. A link is not followed.
 
     Raises:
         OSError: There is none, or it may not be read.
@@ -332,7 +325,7 @@ def open_directory(directory: int, name: str = ".") -> int:
 
 
 def sync_directory(directory: int) -> None:
-    """Make the names in a directory durable, where one may."""
+    """Make the names in a directory durable, where the system allows it."""
     with suppress(OSError):
         handle = open_directory(directory)
         try:
@@ -344,9 +337,11 @@ def sync_directory(directory: int) -> None:
 def remove_tree(directory: int, name: str) -> None:
     """Remove a directory and all that is in it. Links are not followed.
 
+    After an error some of the content is gone.
+
     Raises:
-        PathRefused: Something is mounted in it, and is left alone. Some of what came before is gone.
-        OSError: Something cannot be removed, or others keep adding to it. The same.
+        PathRefused: Something is mounted in it. It is left alone.
+        OSError: Something cannot be removed, or others keep adding to the directory.
     """
     device = os.stat(name, dir_fd=directory, follow_symlinks=False).st_dev
     _empty(directory, name, device, 1)
@@ -371,11 +366,56 @@ def _empty(directory: int, name: str, device: int, depth: int) -> None:
         os.rmdir(name, dir_fd=directory)
 
 
+# -- permissions ---------------------------------------------------------------------------------------------
+#
+# There are two umasks: the host's own, which keeps all private, and the person's. So whatever the host makes
+# is private by default. Programs that it starts for the person get the person's umask (`persons_umask`), and
+# so do files and folders that clients make in the person's folders (`share`).
+
+_PRIVATE = 0o077
+_persons_umask = -1
+
+
+def keep_private() -> None:
+    """Make all that this process makes from now on private to its owner. For a program, not for a library."""
+    global _persons_umask  # noqa: PLW0603 - it is the process that has one
+    before = os.umask(_PRIVATE)
+    if _persons_umask < 0:
+        _persons_umask = before
+
+
+def persons_umask() -> int:
+    """Return the person's umask, as `subprocess` takes it; -1 when the process still has it."""
+    return _persons_umask
+
+
+def share(handle: int, mode: int) -> None:
+    """Give a new file or folder the permissions that it would have had under the person's umask."""
+    if _persons_umask >= 0:
+        special = stat.S_IMODE(os.fstat(handle).st_mode) & ~0o777  # a folder inherits its group, for instance
+        os.fchmod(handle, special | (mode & ~_persons_umask))
+
+
+def make_folder(directory: int, name: str) -> bool:
+    """Make a folder in an open directory; return `False` when something has that name already."""
+    try:
+        os.mkdir(name, dir_fd=directory)
+    except FileExistsError:
+        return False
+    if _persons_umask >= 0:
+        handle = open_directory(directory, name)
+        try:
+            share(handle, 0o777)
+        finally:
+            os.close(handle)
+    return True
+
+
 # -- views of the kernel -------------------------------------------------------------------------------------
 
 # proc, sysfs, devpts, cgroup, cgroup2; configfs, debugfs, tracefs, securityfs, bpf; efivarfs, pstore,
 # fusectl, selinuxfs, smackfs; binfmt_misc, nsfs, mqueue, resctrl
-_WINDOWS = frozenset(
+_KERNEL_VIEWS = frozenset(
     (
         *(0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270),
         *(0x62656570, 0x64626720, 0x74726163, 0x73636673, 0xCAFE4A11),
@@ -386,8 +426,8 @@ _WINDOWS = frozenset(
 _fstatfs = getattr(ctypes.CDLL(None), "fstatfs", None) if sys.platform == "linux" else None
 
 
-def is_window(handle: int) -> bool:
-    """Whether a file or directory is none on a disk but a view of the kernel: `/proc`, `/sys` and their like.
+def is_kernel_view(handle: int) -> bool:
+    """Tell whether a file or directory is a view of the kernel: `/proc`, `/sys` and their like.
 
     Reading one tells about processes, writing one changes the machine, and its files say that they are
     regular.
@@ -396,5 +436,5 @@ def is_window(handle: int) -> bool:
         return False
     buffer = ctypes.create_string_buffer(512)
     if _fstatfs(handle, buffer) != 0:
-        return True  # what cannot say what it is, is not a file to read
-    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _WINDOWS
+        return True  # a file of an unknown kind is not read
+    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _KERNEL_VIEWS

@@ -67,7 +67,9 @@ def is_quiet(text: str, start: int) -> bool:
 def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Where in a text a shape may begin: ranges, in their order."""
     edge = len(text) - _DECIDED
-    needs = [need for need in _NEEDS if text.find(need[0], start) >= 0] if edge - start > _FEW else []
+    needs: list[tuple[str, re.Pattern[str]]] = []
+    if edge - start > _FEW:
+        needs = [(c, n) for c, n in _NEEDS if text.find(c, start) >= 0 and n.search(text, start)]
     while edge - start > _FEW:
         stop = min(start + _BLOCK, edge)
         reach = stop + _DECIDED

@@ -1,4 +1,4 @@
-"""Export: posts the channels' own OTLP/JSON to a collector. `OTEL_EXPORTER_OTLP_ENDPOINT` says where."""
+"""Export: posts the same OTLP/JSON as the channels to the collector in `OTEL_EXPORTER_OTLP_ENDPOINT`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAITING = 4096
 
 
 class Target(NamedTuple):
-    """Where a signal is posted to, and how."""
+    """Address for the posts of a signal, with headers and a timeout."""
 
     url: str
     headers: Mapping[str, str]
@@ -27,7 +27,7 @@ class Target(NamedTuple):
 
 
 def targets(environ: Mapping[str, str]) -> dict[Signal, Target]:
-    """Read from the `OTEL_*` variables where each signal goes. What cannot be done is logged and left out.
+    """Read the address for each signal from the `OTEL_*` variables. Unsupported ones are logged.
 
     A signal is exported when there is an endpoint for it or for all, unless `OTEL_<SIGNAL>_EXPORTER` is
     `none` or `OTEL_SDK_DISABLED` is `true`.
@@ -56,11 +56,11 @@ def _target(signal: Signal, environ: Mapping[str, str]) -> Target | None:
 
 
 class Poster:
-    """Posts payloads to a collector, from the running loop. While one is on its way, the next ones gather.
+    """Posts payloads to a collector, from the running loop. Meanwhile the next ones are gathered.
 
     Args:
-        targets: Where each signal goes.
-        lost: Is told how many records of a signal were lost.
+        targets: The address for each signal.
+        lost: Called with the number of records of a signal that were lost.
     """
 
     def __init__(self, targets: Mapping[Signal, Target], lost: Callable[[Signal, int], None]) -> None:
@@ -73,9 +73,9 @@ class Poster:
         self._posting: dict[Signal, asyncio.Task[None]] = {}
 
     def put(self, signal: Signal, payload: Json, count: int) -> None:
-        """Hand over a payload of so many records. What is too much is lost, and told so.
+        """Queue a payload with a number of records. What does not fit is lost, and counted.
 
-        Of metrics the older readings give way: they count from the start, so the newest says it all.
+        Newer readings of metrics replace older ones: they count from the start, so the newest has everything.
         """
         waiting = self._waiting[signal]
         if signal is Signal.METRICS:
@@ -89,7 +89,7 @@ class Poster:
                 self._posting[signal] = asyncio.create_task(self._post(signal), name=f"export of {signal}")
 
     async def close(self, timeout: float) -> None:  # noqa: ASYNC109 - what is under way is then given up
-        """Post what waits, for at most so many seconds, and end."""
+        """Post what waits, for at most `timeout` seconds, and close."""
         tasks = [*self._posting.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=timeout)

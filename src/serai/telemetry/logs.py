@@ -1,4 +1,4 @@
-"""The host's log as OTLP records: a handler on the logger `serai`, there only while someone wants them."""
+"""The host's log as OTLP records: a handler on the logger `serai`, set only while someone wants them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _unheard: ContextVar[bool] = ContextVar("serai_unheard", default=False)
 
 @contextmanager
 def unheard() -> Generator[None]:
-    """Keep what is logged meanwhile, and by what starts meanwhile, out of telemetry.
+    """Keep log lines of a block, and of tasks that start in it, out of telemetry.
 
     Otherwise a line about a record that was sent would be a record to send.
     """
@@ -31,7 +31,7 @@ def unheard() -> Generator[None]:
 
 
 def level_of(number: int) -> Level:
-    """The level of one of Python's numbers."""
+    """Return the level of one of Python's numbers."""
     return next((level for level, lowest in _PYTHON_LEVELS.items() if number >= lowest), Level.TRACE)
 
 
@@ -49,13 +49,13 @@ class LogTap(logging.Handler):
     """Listens to the logger `serai`.
 
     While someone wants finer records than the host's own log has, the logger lets them through. The host's
-    handler has a level of its own: what is on the screen does not change because someone else looks.
+    handler has a level of its own, so that its output does not change.
 
     Args:
         cleaner: Masks all text.
-        now_ns: The time, in nanoseconds since 1970.
-        sink: Gets the records, on whichever thread they were made.
-        lost: Is told when a record could not be made.
+        now_ns: Returns the time, in nanoseconds since 1970.
+        sink: Receives the records, on the thread that made them.
+        lost: Called when a record could not be made.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class LogTap(logging.Handler):
         self._lost = lost
         self._logger = logging.getLogger(_ROOT)
         self._found = logging.NOTSET
-        """The logger's level when nobody listens here."""
+        """Level of the logger when this handler is not on it."""
         self._is_listening = False
 
     def own_level(self) -> Level:
-        """The level from which on the host's own log has records, as long as nobody listens here."""
+        """Return the level of the host's own log, while this handler is not on it."""
         return level_of(self._logger.getEffectiveLevel())
 
     def listen(self, level: Level | None) -> None:
-        """Listen from a level on; `None` leaves the logger as it was found."""
+        """Listen from a level on; `None` restores the logger."""
         if self._is_listening:
             self._logger.removeHandler(self)
             self._logger.setLevel(self._found)
@@ -93,11 +93,11 @@ class LogTap(logging.Handler):
             self._logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand on a line of the log, unless it is about telemetry itself."""
+        """Pass on a log line, unless it is about telemetry itself."""
         if _unheard.get():
             return
         try:
-            with unheard():  # a mask that logs would come back to here
+            with unheard():  # a mask that logs would call this again
                 made = self._record(record)
         except Exception:  # noqa: BLE001 - logging never raises; and unmasked it must not be told
             self._lost()

@@ -1,6 +1,6 @@
 """Counters, gauges and histograms of the host, read as OTLP's JSON.
 
-Counting goes on whether anyone follows or not: it costs next to nothing, and who comes later gets true sums.
+Counting goes on without followers: it costs next to nothing, and later followers get true sums.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Lock
 from serai.telemetry.otlp import SCOPE, Cleaner, Json, Labels, Scoped
 
 CARDINALITY = 1000
-"""Most labels that one instrument keeps apart. The rest is counted together."""
+"""Most labels that one instrument keeps apart. The others are counted together."""
 
 _OVERFLOW: Labels = (("otel.metric.overflow", True),)
 _CUMULATIVE = 2
@@ -33,7 +33,7 @@ class _Instrument(ABC):
 
     @abstractmethod
     def read(self, times: Json, cleaner: Cleaner) -> Json | None:
-        """OTLP's data of this instrument; `None` when there is nothing to tell."""
+        """Return OTLP's data of this instrument; `None` when there is none."""
 
 
 class Total(_Instrument):
@@ -44,18 +44,18 @@ class Total(_Instrument):
         self._sums: dict[Labels, int] = {}
 
     def add(self, amount: int = 1, labels: Labels = ()) -> None:
-        """Count. Any thread may."""
+        """Add to the sum. Any thread may call this."""
         with self._lock:
             labels = _bounded(labels, self._sums)
             self._sums[labels] = self._sums.get(labels, 0) + amount
 
     def value(self) -> int:
-        """The sum over all labels."""
+        """Return the sum over all labels."""
         with self._lock:
             return sum(self._sums.values())
 
     def read(self, times: Json, cleaner: Cleaner) -> Json | None:
-        """The sums since the start."""
+        """Return the sums since the start."""
         with self._lock:
             sums = dict(self._sums)
         points = [
@@ -68,16 +68,16 @@ class Total(_Instrument):
 
 
 class Gauge(_Instrument):
-    """A number as it is now, asked for when it is told."""
+    """A current number, which is asked for when it is read."""
 
     _source: Callable[[], float] | None = None
 
     def read_from(self, source: Callable[[], float]) -> None:
-        """Say where the number comes from."""
+        """Set the source of the number."""
         self._source = source
 
     def read(self, times: Json, cleaner: Cleaner) -> Json | None:  # noqa: ARG002 - as the others
-        """The number now."""
+        """Return the current number."""
         if self._source is None:
             return None
         now = {"timeUnixNano": times["timeUnixNano"], "asInt": str(int(self._source()))}
@@ -94,7 +94,7 @@ class Histogram(_Instrument):
         self._sums: dict[Labels, float] = {}
 
     def record(self, value: float, labels: Labels = ()) -> None:
-        """Take a measurement. Any thread may."""
+        """Record a measurement. Any thread may call this."""
         bucket = bisect_left(self._bounds, value)
         with self._lock:
             labels = _bounded(labels, self._sums)
@@ -104,7 +104,7 @@ class Histogram(_Instrument):
             self._buckets[labels][bucket] += 1
 
     def read(self, times: Json, cleaner: Cleaner) -> Json | None:
-        """The buckets since the start."""
+        """Return the buckets since the start."""
         with self._lock:
             points = [
                 {
@@ -153,7 +153,7 @@ class Metrics:
         )
 
     def read(self, now_ns: int, cleaner: Cleaner) -> list[Scoped]:
-        """Read all instruments that have something to tell."""
+        """Read all instruments that have data."""
         times = {"startTimeUnixNano": str(self._start_ns), "timeUnixNano": str(now_ns)}
         instruments = [each for each in vars(self).values() if isinstance(each, _Instrument)]
         readings = ((each.head, each.read(times, cleaner)) for each in instruments)

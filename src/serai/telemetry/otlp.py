@@ -1,7 +1,7 @@
-"""The telemetry channels, and OTLP's JSON: attributes with masked text, the payloads, and who is telling.
+"""The telemetry channels and OTLP's JSON: attributes with masked text, payloads, and the resource.
 
-The channels have no state: a subscriber gets what happens from then on, and nothing is replayed. Ids are in
-hex, 64-bit integers are strings and enumerations are numbers, as OTLP over HTTP has them.
+The channels have no state: a subscriber gets new records only, and nothing is replayed. Ids are in hex,
+64-bit integers are strings and enumerations are numbers, as in OTLP over HTTP.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from serai.version import __version__
 _log = logging.getLogger(__name__)
 
 LOGS = "ahp-otlp:/logs/{level}"
-"""Template of the log channels: clients put in the lowest level that they want."""
+"""Template of the log channels: clients fill in the lowest level that they want."""
 TRACES = "ahp-otlp:/traces"
 METRICS = "ahp-otlp:/metrics"
 
 CAPABILITIES = TelemetryCapabilities(logs=LOGS, traces=TRACES, metrics=METRICS)
-"""The channels as `initialize` tells them."""
+"""The channels, as `initialize` announces them."""
 
 
 class Signal(StrEnum):
@@ -96,7 +96,7 @@ Scalar: TypeAlias = str | bool | int | float
 Attributes: TypeAlias = Mapping[str, Scalar | None]
 """Attributes by name; those that are `None` are left out."""
 Labels: TypeAlias = tuple[tuple[str, Scalar], ...]
-"""The attributes of a measurement, in a form that can be a key. Always name them in the same order."""
+"""The attributes of a measurement, as a key. Always name them in the same order."""
 Scoped: TypeAlias = tuple[str, Json]
 """A record in OTLP's JSON, after the name of its scope."""
 
@@ -115,7 +115,7 @@ _PARTS = {
 
 
 def payload(signal: Signal, resource: list[Json], records: Iterable[Scoped]) -> Json:
-    """Make the request that OTLP has for a signal, with the records sorted by their scope."""
+    """Make OTLP's request for a signal, with the records grouped by scope."""
     by_scope: dict[str, list[Json]] = {}
     for scope, record in records:
         by_scope.setdefault(scope, []).append(record)
@@ -127,17 +127,17 @@ def payload(signal: Signal, resource: list[Json], records: Iterable[Scoped]) -> 
 
 
 class Cleaner:
-    """Makes text fit to go out: without secrets, of bounded length, and such that JSON can hold it.
+    """Makes text safe to send: without secrets, of bounded length, and valid in JSON.
 
     Args:
-        mask: Takes secrets out of a text.
+        mask: Masks secrets in a text.
     """
 
     def __init__(self, mask: Callable[[str], str]) -> None:
         self._mask = mask
 
     def text(self, text: str) -> str:
-        """Mask, cut and mend a text."""
+        """Mask a text, cut it, and replace what JSON cannot hold."""
         text = self._mask(text)  # before it is cut: half a secret is not recognised
         if len(text) > _TEXT_LIMIT:
             text = f"{text[:_TEXT_LIMIT]}… ({len(text) - _TEXT_LIMIT} more)"
@@ -157,7 +157,7 @@ class Cleaner:
         match value:
             case str():
                 return {"stringValue": self.text(value)}
-            case bool():  # before int, which it is too
+            case bool():  # before int, since a bool is an int, too
                 return {"boolValue": value}
             case int() if -(2**63) <= value < 2**63:
                 return {"intValue": str(value)}
@@ -166,9 +166,9 @@ class Cleaner:
 
 
 def resource_of(environ: Mapping[str, str]) -> Attributes:
-    """Describe this host by the names of OpenTelemetry's conventions.
+    """Describe this host in the terms of OpenTelemetry's conventions.
 
-    `OTEL_RESOURCE_ATTRIBUTES` goes before what we find, and `OTEL_SERVICE_NAME` before both.
+    `OTEL_RESOURCE_ATTRIBUTES` comes before the host's own values, and `OTEL_SERVICE_NAME` before both.
     """
     attributes: dict[str, Scalar] = {
         "service.name": "serai",

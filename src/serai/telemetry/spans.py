@@ -1,7 +1,7 @@
-"""Spans: what takes time on a host, each told once it has ended.
+"""Spans: the durations of work on a host, each reported at its end.
 
-A span that begins while nobody listens is not told. What was said (prompts, messages of errors) stands in no
-span unless `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` asks for it, and then masked.
+A span that begins while nobody listens is not reported. Content (prompts, messages of errors) is left out
+unless `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` asks for it, and is masked then.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _current: ContextVar[Span | None] = ContextVar("serai_span", default=None)
 
 
 def current_span() -> Span | None:
-    """The span that this piece of work is part of."""
+    """Return the span that the current work is part of."""
     return _current.get()
 
 
 def wants_content(environ: Mapping[str, str]) -> bool:
-    """True when the environment asks for prompts and messages of errors in spans."""
+    """Tell whether the environment asks for prompts and messages of errors in spans."""
     asked = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").strip().lower()
     return asked in {"true", "span_only", "span_and_event"}
 
 
 class Spans:
-    """What all spans of a host share.
+    """The settings that all spans of a host share.
 
     Args:
         cleaner: Masks all text.
-        now_ns: The time, in nanoseconds since 1970.
-        sink: Gets the spans that have ended.
-        content: Whether prompts and messages of errors may stand in spans.
+        now_ns: Returns the time, in nanoseconds since 1970.
+        sink: Receives the spans that have ended.
+        content: Include prompts and messages of errors.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Spans:
 
 
 class Span:
-    """Something that takes time, from when it is made until it is ended.
+    """A piece of work that takes time, from the creation of the span to its `end`.
 
     Args:
-        spans: Those of the host.
-        name: What people see.
-        attributes: What is known of it. One that is `None` is left out.
-        kind: OTLP's.
-        parent: What it is part of; by default the current span.
+        spans: The settings of the host.
+        name: A name for people.
+        attributes: The attributes. One that is `None` is left out.
+        kind: OTLP's kind.
+        parent: The span that it is part of; by default the current one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Span:
 
     @contextmanager
     def current(self) -> Generator[None]:
-        """While this lasts, log records name the span, and what begins is part of it."""
+        """Make this the current span of a block: log records name it, and new spans are part of it."""
         token = _current.set(self)
         try:
             yield
@@ -104,12 +104,12 @@ class Span:
             _current.reset(token)
 
     def end(self, outcome: str, error_type: str | None = None, message: str | None = None) -> float:
-        """End it, well or not. Returns how many seconds it took.
+        """End the span. Returns its duration in seconds.
 
         Args:
-            outcome: How it ended: `completed`, `cancelled`, `failed`, or the status of a receipt.
-            error_type: A word out of few, when it failed. To be stopped, or not allowed, is no error.
-            message: What went wrong. It is content: an agent's words may quote what it was asked.
+            outcome: The outcome: `completed`, `cancelled`, `failed`, or the status of a receipt.
+            error_type: One word for a failure. Being stopped, or not allowed, is no failure.
+            message: The error message. It is content: an agent's words may quote the prompt.
         """
         ended_ns = max(self._start_ns, self._spans.now_ns())
         if self.span_id and self._spans.recording:

@@ -1,4 +1,4 @@
-"""Telemetry of a host: who follows what, and the one task that tells them.
+"""Telemetry of a host: its followers, and the task that sends records to them.
 
     telemetry = Telemetry(redactor.redact, time.time_ns, emit)
     telemetry.start()
@@ -39,26 +39,26 @@ from serai.telemetry.spans import Spans, wants_content
 _log = logging.getLogger(__name__)
 
 Emit: TypeAlias = Callable[[TelemetryChannel, Json], None]
-"""Brings a payload to those who follow a channel."""
+"""Sends a payload to the followers of a channel."""
 
 _WAITING = 4096
-"""Most records of a signal that wait to be told."""
+"""Most records of a signal that wait to be sent."""
 _PAYLOAD = 512
 """Most records in one payload."""
 _COMPLAINT_SECONDS = 10.0
-"""Shortest time between two lines of log about telemetry that was lost."""
+"""Shortest time between two log lines about lost telemetry, in seconds."""
 
 
 class Telemetry:
-    """Tells of a host what was asked for.
+    """Collects the telemetry of a host, and sends it to followers and to a collector.
 
     Args:
-        mask: Takes secrets out of a text.
-        now_ns: The time, in nanoseconds since 1970.
-        emit: Gets the payloads, on the loop. What it raises is logged.
-        environ: Where the `OTEL_*` variables are.
-        batch_seconds: How long logs and spans wait for company.
-        metrics_seconds: How often metrics are told.
+        mask: Masks secrets in a text.
+        now_ns: Returns the time, in nanoseconds since 1970.
+        emit: Receives the payloads, on the loop. Its errors are logged.
+        environ: The environment with the `OTEL_*` variables.
+        batch_seconds: Time that logs and spans wait for others, in seconds.
+        metrics_seconds: Time between two readings of metrics, in seconds.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class Telemetry:
         self._tap = LogTap(
             self._cleaner,
             now_ns,
-            lambda record: self._take(Signal.LOGS, record),
+            lambda record: self._receive(Signal.LOGS, record),
             lambda: self._lose(Signal.LOGS, 1),
         )
         self.metrics = Metrics(now_ns())
         self.spans = Spans(
             self._cleaner,
             now_ns,
-            lambda span: self._take(Signal.TRACES, span),
+            lambda span: self._receive(Signal.TRACES, span),
             content=wants_content(environ),
         )
         self._followed: set[TelemetryChannel] = set()
@@ -100,29 +100,29 @@ class Telemetry:
         self._woken = asyncio.Event()
         self._waking = False
         self._reading_due: float | None = None
-        self._lost_told = 0
+        self._lost_logged = 0
         self._complained = float("-inf")
 
     # -- who wants what ------------------------------------------------------------------------------------
 
     def wanted(self, signal: Signal) -> bool:
-        """True when anyone follows a signal, or it is exported."""
+        """Tell whether anyone follows a signal, or it is exported."""
         return any(self._channels(signal))
 
     def follow(self, channel: URI) -> None:
-        """Someone follows a channel from now on."""
+        """Add a follower of a channel."""
         if (found := parse(channel)) is not None:
             self._followed.add(found)
             self._adjust()
 
     def unfollow(self, channel: URI) -> None:
-        """Nobody follows a channel any more; it may be one of another kind."""
+        """Remove the last follower of a channel; it may be one of another kind."""
         if (found := parse(channel)) is not None:
             self._followed.discard(found)
             self._adjust()
 
     def start(self) -> None:
-        """Begin, on the running loop; export begins too when the environment asks for it."""
+        """Start on the running loop; also start the export if the environment asks for it."""
         self._loop = asyncio.get_running_loop()
         if found := targets(self._environ):
             self._poster = Poster(found, self._lose)
@@ -131,12 +131,12 @@ class Telemetry:
         self._adjust()
 
     async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - what waits is then given up
-        """Tell what waits, export it for at most `timeout` seconds, and end."""
+        """Send what waits, export it for at most `timeout` seconds, and stop."""
         if self._loop is None:
             return
         self._flush()
         if self._poster:
-            self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
+            self._send(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
         self._followed.clear()
         self._exported.clear()
         poster, self._poster = self._poster, None
@@ -150,11 +150,11 @@ class Telemetry:
         self._complain()
 
     def _channels(self, signal: Signal) -> Iterator[TelemetryChannel]:
-        """The channels of a signal that are followed or exported."""
+        """Return the channels of a signal that are followed or exported."""
         return (channel for channel in self._followed | self._exported if channel.signal is signal)
 
     def _adjust(self) -> None:
-        """Let run what is wanted, and nothing else."""
+        """Start what is wanted, and stop the rest."""
         if self._loop is None:
             return
         self.spans.recording = self.wanted(Signal.TRACES)
@@ -177,7 +177,7 @@ class Telemetry:
 
     # -- what comes in, on any thread ----------------------------------------------------------------------
 
-    def _take(self, signal: Signal, record: Scoped) -> None:
+    def _receive(self, signal: Signal, record: Scoped) -> None:
         waiting = self._waiting[signal]
         if len(waiting) >= _WAITING:
             self._lose(signal, 1)
@@ -213,10 +213,10 @@ class Telemetry:
                 self._complained = now
             if self._reading_due is not None and self._reading_due <= now:
                 self._reading_due = now + self._metrics_seconds
-                self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
+                self._send(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
 
     def _flush(self) -> None:
-        """Tell the logs and spans that wait now, in pieces of a payload's size."""
+        """Send the logs and spans that wait now, in payloads of bounded size."""
         self._woken.clear()
         self._waking = False
         for signal, waiting in self._waiting.items():
@@ -224,29 +224,29 @@ class Telemetry:
             while left:
                 piece = [waiting.popleft() for _ in range(min(left, _PAYLOAD))]
                 left -= len(piece)
-                self._tell(signal, piece)
+                self._send(signal, piece)
 
-    def _tell(self, signal: Signal, records: list[Scoped]) -> None:
-        """Bring records to the channels of their signal, to the followers and to the collector."""
+    def _send(self, signal: Signal, records: list[Scoped]) -> None:
+        """Send records to the channels of their signal, to the followers and to the collector."""
         for channel in self._channels(signal):
             lowest = channel.level.severity if channel.level else 0
             admitted = [each for each in records if each[1].get("severityNumber", lowest) >= lowest]
             if not admitted:
                 continue
-            told = payload(signal, self._resource, admitted)
+            made = payload(signal, self._resource, admitted)
             if self._poster and channel in self._exported:
-                self._poster.put(signal, told, len(admitted))
+                self._poster.put(signal, made, len(admitted))
             if channel in self._followed:
                 with unheard():
                     try:
-                        self._emit(channel, told)
+                        self._emit(channel, made)
                     except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
                         _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
 
     def _complain(self) -> bool:
-        """Say in the log how much was lost since the last time. Returns whether anything was."""
-        lost = self.metrics.dropped.value() - self._lost_told
+        """Log the number of records that were lost since the last time. Returns whether there were any."""
+        lost = self.metrics.dropped.value() - self._lost_logged
         if lost:
-            self._lost_told += lost
+            self._lost_logged += lost
             _log.warning("%d records of telemetry were lost: there was too much, or no way out", lost)
         return bool(lost)

@@ -126,7 +126,7 @@ async def test_a_path_or_a_link_that_leads_out_is_refused(bench: Workbench) -> N
     up = f"../outside/{file.name}"
     for tool, more in ALL.items():
         for path in (up, f"src/../{up}", str(file), "link", f"folder/{file.name}"):
-            assert "outside what may be" in await bench.refusal(tool, path=path, **more)
+            assert "outside of what may be" in await bench.refusal(tool, path=path, **more)
     assert file.read_text() == "secret"
 
 
@@ -143,7 +143,7 @@ async def test_a_folder_that_is_swapped_for_a_link_is_refused(bench: Workbench) 
     bench.between = swap
     for tool, more in ALL.items():
         path = "src" if tool is SearchFiles else f"src/{file.name}"
-        assert "outside what may be" in await bench.refusal(tool, path=path, **more)
+        assert "outside of what may be" in await bench.refusal(tool, path=path, **more)
         inner.unlink()
         away.rename(inner)
     assert file.read_text() == "secret"

@@ -16,7 +16,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError
 from serai.machine import files
-from serai.machine.files import Root, Roots
+from serai.machine.files import FileRoot, Roots
 
 SECRET = "nobody may see this"
 
@@ -51,7 +51,7 @@ class Desk:
     roots: Roots = field(init=False)
 
     def __post_init__(self) -> None:
-        self.roots = Roots.of(Root.of(self.work, writable=True), Root.of(self.library))
+        self.roots = Roots.of(FileRoot.of(self.work, writable=True), FileRoot.of(self.library))
 
     @property
     def secret(self) -> Path:

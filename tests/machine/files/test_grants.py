@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from machine.files.desk import DENIED, SECRET, Desk, refused
 from serai.ahp.commands import ResourceRequestParams
-from serai.machine.files import Root, Roots, wanted
+from serai.machine.files import FileRoot, Roots, requested_root
 
 
 def test_what_was_refused_is_had_with_the_grant_that_the_refusal_names(desk: Desk) -> None:
@@ -12,7 +12,7 @@ def test_what_was_refused_is_had_with_the_grant_that_the_refusal_names(desk: Des
     with refused(DENIED) as caught:
         desk.read(desk.work / "link")
     request = ResourceRequestParams(**caught.value.data["request"])
-    root = wanted(request)
+    root = requested_root(request)
     assert root.path == str(desk.secret), "the person sees where it really is"
     desk.roots |= [root]
     assert desk.read(desk.work / "link") == SECRET
@@ -25,7 +25,7 @@ def test_what_was_refused_is_had_with_the_grant_that_the_refusal_names(desk: Des
 
 def test_a_grant_follows_no_link_that_is_put_in_its_place(desk: Desk) -> None:
     (desk.work / "granted").mkdir()
-    granted = Root.of(desk.work / "granted", writable=True)
+    granted = FileRoot.of(desk.work / "granted", writable=True)
     desk.roots = Roots.of(granted)
     (desk.work / "granted").rmdir()
     (desk.work / "granted").symlink_to(desk.outside)

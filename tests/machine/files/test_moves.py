@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, SECRET, Desk, contents, refused
-from serai.machine.files import Root
+from serai.machine.files import FileRoot
 from serai.machine.safe_paths import MAX_DEPTH
 
 
@@ -49,20 +49,6 @@ def test_a_link_is_moved_and_replaced_itself(desk: Desk) -> None:
     assert desk.secret.read_text() == SECRET
 
 
-def test_what_may_only_be_written_is_not_made_readable_by_moving_it(desk: Desk, tmp_path: Path) -> None:
-    drop = tmp_path / "drop"
-    drop.mkdir()
-    (drop / "a").write_text("a")
-    desk.roots |= [Root.of(drop, writable=True, readable=False)]
-    desk.write(drop / "b", "b")
-    with refused(DENIED):
-        desk.read(drop / "a")
-    with refused(DENIED):
-        desk.list(drop)
-    with refused(DENIED):
-        desk.move(drop / "a", desk.work / "a")
-
-
 # -- from one file system to another -----------------------------------------------------------------------
 
 
@@ -75,7 +61,7 @@ def elsewhere(desk: Desk) -> Iterator[Path]:
     if other is None:
         pytest.skip("there is no second file system to write to")
     folder = Path(tempfile.mkdtemp(dir=other))
-    desk.roots |= [Root.of(folder, writable=True)]
+    desk.roots |= [FileRoot.of(folder, writable=True)]
     yield folder
     shutil.rmtree(folder)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, SECRET, Desk, refused
-from serai.machine.files import Access, Root, Roots, find, uri_of
+from serai.machine.files import FileRoot, Roots, find, uri_of
 
 # -- names -------------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ def test_pipes_and_sockets_are_refused_and_nobody_waits(desk: Desk) -> None:
     ],
 )
 def test_views_of_the_system_are_refused_even_below_a_root(desk: Desk, path: str) -> None:
-    desk.roots = Roots.of(Root("/", writable=True))
+    desk.roots = Roots.of(FileRoot("/", writable=True))
     desk.refuses_all(Path(path))
 
 
@@ -177,8 +177,8 @@ def test_a_root_itself_is_neither_deleted_nor_moved_nor_replaced(desk: Desk) -> 
     with refused(DENIED) as caught:
         desk.delete(desk.library, recursive=True)
     assert caught.value.data is not None, "a grant would help"
-    inner = Roots.of(Root.of(desk.work / "a", writable=True))
-    with refused(DENIED), find(uri_of(desk.work / "a"), inner, Access.WRITE, itself=False):
+    inner = Roots.of(FileRoot.of(desk.work / "a", writable=True))
+    with refused(DENIED), find(uri_of(desk.work / "a"), inner, write=True, itself=False):
         pass
     desk.roots |= inner.all
     desk.delete(desk.work / "a")

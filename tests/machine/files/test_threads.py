@@ -11,7 +11,7 @@ import pytest
 from machine.files.desk import Desk, uri
 from serai.errors import ProtocolError
 from serai.machine import files
-from serai.machine.files.threads import AT_ONCE, FileThreads, alone_at, go_on
+from serai.machine.files.threads import AT_ONCE, FileThreads, check_not_stopping, locked_places
 
 WITHIN = 30.0
 
@@ -32,7 +32,7 @@ async def test_closing_drops_what_waits_and_stops_what_can_be_stopped() -> None:
         begun.release()
         while True:
             idle.wait(0.001)
-            go_on()
+            check_not_stopping()
 
     tasks = [asyncio.create_task(threads.run(work)) for _ in range(AT_ONCE + 5)]
     for _ in range(AT_ONCE):
@@ -47,7 +47,7 @@ async def test_closing_drops_what_waits_and_stops_what_can_be_stopped() -> None:
 async def test_changes_to_one_place_wait_for_each_other_and_those_to_others_do_not(desk: Desk) -> None:
     for number in range(30):
         (desk.work / f"{number}").touch()
-    with files.find(uri(desk.work / "0"), desk.roots, files.Access.WRITE) as place, alone_at(place):
+    with files.find(uri(desk.work / "0"), desk.roots, write=True) as place, locked_places(place):
         deleting = asyncio.create_task(asyncio.to_thread(desk.delete, desk.work / "0"))
         async with asyncio.timeout(WITHIN):
             for number in range(1, 30):

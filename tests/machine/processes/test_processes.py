@@ -15,7 +15,7 @@ import pytest
 from machine.processes.watching import LIMIT, runs, written_pid
 from serai.errors import ProcessNotStarted
 from serai.machine.processes import processes as module
-from serai.machine.processes.child import Exit, Kept
+from serai.machine.processes.child import Exit, StartedChild
 from serai.machine.processes.processes import Processes
 
 
@@ -31,7 +31,7 @@ async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
     assert (Exit(code=3).status, Exit(signal=9).status, Exit().status) == (3, 137, None)
     assert str(Exit(code=3)) == "it ended with the code 3"
     assert str(Exit(signal=9)) == "it was ended by SIGKILL"
-    assert str(Exit()) == "it ended unseen"
+    assert str(Exit()) == "its end was not seen"
     await child.gone()
     await killed.gone()
     assert not processes._children
@@ -119,7 +119,7 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
     with pytest.raises(ProcessNotStarted, match="Permission denied"):
         await processes.start(["./file"], what="nothing", cwd=tmp_path)
     with pytest.raises(ProcessNotStarted, match=r"there is no program '\./missing'"):
-        await processes.start(["./missing"], what="nothing", cwd=tmp_path, terminal="/dev/tty")
+        await processes.start(["./missing"], what="nothing", cwd=tmp_path)
     with pytest.raises(ProcessNotStarted, match="null"):
         await processes.start(["true", "a\0b"], what="nothing")
     assert not processes._children
@@ -132,7 +132,7 @@ async def test_a_start_that_nobody_waits_for_is_undone(
     begun, go_on = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(*args: Any) -> Kept:
+    def slow(*args: Any) -> StartedChild:
         loop.call_soon_threadsafe(begun.set)
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(LIMIT)
         return spawn(*args)

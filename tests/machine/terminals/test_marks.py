@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from serai.ahp import actions as a
 from serai.machine.terminals import marks
-from serai.machine.terminals.marks import TerminalOutput
+from serai.machine.terminals.marks import TerminalParser
 
 NONCE = "n0nce"
 Told: TypeAlias = list[str | tuple[str, object]]
@@ -46,7 +46,7 @@ def told(actions: list[a.TerminalAction]) -> Told:
 
 def read(*pieces: str, nonce: str | None = NONCE) -> Told:
     """What the pieces tell, up to the program's end."""
-    output = TerminalOutput(nonce)
+    output = TerminalParser(nonce)
     for piece in pieces:
         output.feed(piece)
     output.exited(0)
@@ -68,7 +68,7 @@ def test_a_round_of_a_shell_is_told_and_its_marks_are_taken_out() -> None:
 
 
 def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() -> None:
-    output = TerminalOutput(NONCE)
+    output = TerminalParser(NONCE)
     titles = "".join(f"\x1b]0;{number}\x07" for number in range(10_000))
     output.feed(titles + mark("P;Cwd=/a") + mark("P;Cwd=/b c"))
     assert told(output.take()) == [titles, ("title", "9999"), ("cwd", "file:///b%20c")]
@@ -78,7 +78,7 @@ def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() ->
 
 
 def test_a_command_whose_end_was_not_told_ends_with_the_next_or_with_the_program() -> None:
-    output = TerminalOutput(NONCE)
+    output = TerminalParser(NONCE)
     output.feed(mark("C;1;a") + mark("C;1;b"))
     first, _, second, *_ = output.take()
     assert isinstance(first, a.TerminalCommandExecutedAction)
@@ -132,7 +132,7 @@ def test_a_title_is_short_and_has_no_control_characters() -> None:
 
 @pytest.mark.parametrize("number", ["0", "633", "133", "52", ""])
 def test_a_string_without_an_end_is_held_only_up_to_a_bound(number: str) -> None:
-    output = TerminalOutput(NONCE)
+    output = TerminalParser(NONCE)
     output.feed(f"\x1b]{number};")
     for _ in range(1000):
         output.feed("x" * 1000)

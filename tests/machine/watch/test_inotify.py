@@ -37,11 +37,11 @@ class Listening:
     def opened(self) -> None:
         self.open_.put(None)
 
-    def told(self, events: Sequence[WatchEvent]) -> None:
+    def changed(self, events: Sequence[WatchEvent]) -> None:
         for event in events:
             self.told_.put(event)
 
-    def over(self, error: ProtocolError | None) -> None:
+    def ended(self, error: ProtocolError | None) -> None:
         self.over_.put(error)
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
 ) -> None:
     (tmp_path / "other").mkdir()
     root, other = listening.begin().root, Listening(tmp_path / "other").begin()
-    look = _Hub._look
+    look = _Hub._read_events
     held: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def look_when_full(self: _Hub) -> None:
@@ -97,7 +97,7 @@ def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
             held.put(None)
         look(self)
 
-    monkeypatch.setattr(_Hub, "_look", look_when_full)
+    monkeypatch.setattr(_Hub, "_read_events", look_when_full)
     overflow(root)
     (root / "new").mkdir()
     held.put(None)

@@ -15,12 +15,12 @@ import pytest
 
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import InvalidParams, ProtocolError
-from serai.machine.watch import events, portable, watch
+from serai.machine.watch import portable, watch
 from serai.machine.watch.watch import Watch, Watches
 
-SOURCES = [events.watch_folder, portable.watch_folder] if sys.platform == "linux" else [events.watch_folder]
+SOURCES = [watch.watch_folder, portable.watch_folder] if sys.platform == "linux" else [watch.watch_folder]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="about inotify")
-here_only = pytest.mark.parametrize("watches", [events.watch_folder], indirect=True)
+here_only = pytest.mark.parametrize("watches", [watch.watch_folder], indirect=True)
 
 
 @pytest.fixture(params=SOURCES, ids=["here", "portable"][: len(SOURCES)])

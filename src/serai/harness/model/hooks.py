@@ -23,8 +23,8 @@ from serai.ahp.types import HookCustomization
 from serai.customizations.containers import Definition
 from serai.customizations.servers import members
 from serai.customizations.trees import DiskTree
-from serai.machine import umask
 from serai.machine.processes.processes import beginning, brief, feed
+from serai.machine.safe_paths import persons_umask
 
 _SECONDS = 60.0
 _MOST_SECONDS = 600.0
@@ -173,7 +173,7 @@ class Hooks:
                     environment=environ,
                     stdin=PIPE,
                     stderr=PIPE,
-                    umask=umask.persons(),
+                    umask=persons_umask(),
                 ) as process,
                 asyncio.timeout(hook.seconds),
             ):

@@ -17,7 +17,7 @@ from pathlib import Path
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 from serai.machine.watch.watch import Watch, Watches
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, ErrorInfo
-from serai.changes.diff import Changes, told
+from serai.changes.diff import Changes, left_out_note
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.changes.operations import operations_for
 from serai.changes.view import SESSION, UNCOMMITTED, Counts, Which, show, summaries, uri_of
@@ -326,7 +326,7 @@ def _counted(found: Changes | ErrorInfo) -> tuple[Counts, str | None]:
     said = [
         f"{more:,} more files changed than are shown" if more > 0 else None,
         found.lacks,
-        told(found.left_out),
+        left_out_note(found.left_out),
     ]
     added, removed = sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
     return Counts(len(changes), added, removed), ". ".join(filter(None, said)) or None

@@ -17,7 +17,7 @@ from serai.config.paths import is_folder
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
 from serai.errors import SeraiError
-from serai.machine.watch.seen import SeenPaths
+from serai.machine.watch.events import SeenPaths
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.wire import Unknown
-from serai.customizations.changes import difference, together
+from serai.customizations.changes import combined, difference
 from serai.customizations.containers import Customizations, Definition
 from serai.host.customizations.plugins import PublishedPlugins
 from serai.host.surroundings.files import directory_of
@@ -125,7 +125,7 @@ class SessionCustomizations:
     # -- showing -------------------------------------------------------------------------------------------
 
     def _together(self) -> Customizations:
-        return together(self._folder.found or Customizations(), self._published.shown, self._toggles())
+        return combined(self._folder.found or Customizations(), self._published.shown, self._toggles())
 
     def _show(self) -> None:
         """Publish the customisations in the session's state, while it is in memory."""

@@ -37,12 +37,11 @@ from serai.errors import ConnectionLost, ProtocolError
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
-    Access,
+    FileRoot,
     FileThreads,
-    Root,
     Roots,
     find,
-    wanted,
+    requested_root,
 )
 from serai.machine.files.refusals import denied
 from serai.uris import path_of
@@ -75,9 +74,9 @@ class Files:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._grants: dict[tuple[str, Root], float] = {}
+        self._grants: dict[tuple[str, FileRoot], float] = {}
         """Ends of the grants that people have given to clients, in seconds of the host's clock."""
-        self._roots: dict[str, Root | None] = {}
+        self._roots: dict[str, FileRoot | None] = {}
         """Real places of the sessions' folders, looked up when they are first needed."""
         self._askers: dict[str, str] = {}
         """Clients that ask for files, by the id of their question."""
@@ -122,11 +121,11 @@ class Files:
         more = await self._resolved(folders_of(session.live.head))
         return self._open(folders, more)
 
-    def _open(self, folders: list[Root], more: list[Root]) -> Roots:
+    def _open(self, folders: list[FileRoot], more: list[FileRoot]) -> Roots:
         """Make roots that exclude the host's own files: its key, its token, its list of trusted folders."""
         return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
 
-    async def _resolved(self, directories: Collection[str]) -> list[Root]:
+    async def _resolved(self, directories: Collection[str]) -> list[FileRoot]:
         unknown = [directory for directory in directories if directory not in self._roots]
         if unknown:
             self._roots |= await asyncio.to_thread(lambda: {name: _root(name) for name in unknown})
@@ -147,17 +146,15 @@ class Files:
                 help: it is the host's own, a device, of `/proc` or the like.
         """
         try:
-            root, access = await asyncio.to_thread(_asked, params, self._host.home)
+            root = await asyncio.to_thread(_asked, params, self._host.home)
         except ValueError:
             raise denied(params.uri, "it is no file of this machine") from None
-        if (await self.for_client(client_id)).allow(root.path, access):
+        if (await self.for_client(client_id)).allow(root.path, write=root.writable):
             return
         session = self._where_to_ask(asker)
         if session is None:
             raise _denied(params, "nobody follows a session and could be asked")
-        how = " and ".join(
-            word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
-        )
+        how = "read and write" if root.writable else "read"
         question = self._question(f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
         self._askers[question.id] = client_id
         try:
@@ -298,34 +295,33 @@ def folders_in(settings: FreeForm) -> list[str]:
 _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
 
 
-def _root(directory: str) -> Root | None:
+def _root(directory: str) -> FileRoot | None:
     """Make a root for reading a folder; return `None` for what is no folder of this machine."""
     try:
-        return Root.of(directory)
+        return FileRoot.of(directory)
     except (ProtocolError, ValueError, OSError):
         return None
 
 
-def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
+def _asked(params: ResourceRequestParams, home: Path) -> FileRoot:
     """Return the requested root, if a person could allow it. Reads the disk.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED`: it would be refused all the same.
         ValueError: It is no path.
     """
-    root = wanted(params)
-    access = (Access.READ if root.readable else Access(0)) | (Access.WRITE if root.writable else Access(0))
+    root = requested_root(params)
     try:
-        with find(params.uri, Roots.of(root).closing(home), access):
+        with find(params.uri, Roots.of(root).closing(home), write=root.writable):
             pass
     except ProtocolError as error:
         if error.number != AhpErrorCode.NOT_FOUND:  # what is not there yet may be written later
             raise
-    return root, access
+    return root
 
 
-def _writable(root: Root) -> Root:
-    return Root(root.path, writable=True)
+def _writable(root: FileRoot) -> FileRoot:
+    return FileRoot(root.path, writable=True)
 
 
 def _hours(answers: Answers) -> float | None:

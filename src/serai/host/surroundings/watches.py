@@ -19,7 +19,7 @@ from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
-from serai.machine.files import Access, Root, Roots, find
+from serai.machine.files import FileRoot, Roots, find
 from serai.machine.files.refusals import not_found
 from serai.machine.watch.watch import Watch
 
@@ -129,7 +129,7 @@ async def create_watch(host: Host, params: CreateResourceWatchParams, client_id:
 
 def _found(uri: str, roots: Roots) -> Path:
     """Return the real path of a URI: later links are not followed."""
-    with find(uri, roots, Access.READ) as place:
+    with find(uri, roots) as place:
         if place.info is None:
             raise not_found(uri)
         return Path(place.path)
@@ -137,5 +137,5 @@ def _found(uri: str, roots: Roots) -> Path:
 
 def _hiding(home: Path) -> Callable[[str], bool]:
     """Return a function that tells whether a real path is the host's own. Reads the disk."""
-    own = Root.of(home)
+    own = FileRoot.of(home)
     return lambda path: own.holds(path) or ("/.serai-" in path and _DRAFT.search(path) is not None)

@@ -1,18 +1,18 @@
 """Files for clients and agents: below allowed directories, and nowhere else.
 
-    roots           below which directories files may be had, and how
-    place           from a URI to a place on the disk that stays what it is
-    threads         in which threads it is done, and who waits for whom
+    roots           the directories that may be read or written
+    place           finds the place on the disk that a URI leads to
+    threads         the threads that wait for the disk, and locks
     content, writes, moves, listing
                     AHP's resource commands, one function each
 
-All of it waits for the disk: call it in a thread, by `FileThreads.run`. Everything raises `ProtocolError`s
-that can be answered as they are. Three rules hold throughout:
+All functions wait for the disk: call them in a thread, with `FileThreads.run`. They raise `ProtocolError`s
+that can be sent as answers. Three rules hold throughout:
 
-- What counts is where a name really leads; see `place`.
+- Access is judged by where a name really leads; see `place`.
 - Devices, pipes, sockets, `/proc` and its like, and names that are not UTF-8 are refused.
 - A regular file with several names (hard links) is not read, written or copied, since one of the names may be
-  outside and nothing tells. It can be listed, resolved, moved and deleted.
+  outside, and nothing tells. It can be listed, resolved, moved and deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from serai.machine.files.moves import (
     move as move,
 )
 from serai.machine.files.place import Place as Place, find as find
-from serai.machine.files.roots import Access as Access, Root as Root, Roots as Roots, wanted as wanted
+from serai.machine.files.roots import FileRoot as FileRoot, Roots as Roots, requested_root as requested_root
 from serai.machine.files.threads import FileThreads as FileThreads
 from serai.machine.files.writes import write as write
 from serai.uris import path_of as path_of, uri_of as uri_of

@@ -1,7 +1,7 @@
-"""`resourceRead`: whole for small files, in pieces for all; and what kind of content a file has.
+"""`resourceRead`: reads files, whole or in pieces, and tells their content types.
 
-AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message. `open_content` says what
-there is to say before the data, and then gives the data in pieces that go into that message as they are.
+AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message. `open_content` gives the
+encoding and the content type first, and then the data in pieces that fit into that message.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import codecs
 import mimetypes
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Self
 
 import msgspec
@@ -19,21 +20,21 @@ from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceRead
 from serai.errors import InvalidParams
 from serai.machine.draft import PIECE, pieces
 from serai.machine.files.place import etag, find
-from serai.machine.files.refusals import told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.refusals import client_errors
+from serai.machine.files.roots import Roots
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 _encode = msgspec.json.Encoder().encode
 
 
 class Content:
-    """A file that is open to be read. Use it in a `with`, or close it."""
+    """A file that is open for reading. Use it in a `with`, or close it."""
 
     def __init__(self, uri: str, descriptor: int, info: os.stat_result, name: str) -> None:
         self._uri = uri
         self._descriptor = descriptor
         self.size = info.st_size
-        """How many bytes the file had when it was opened. No more are read."""
+        """Size of the file when it was opened, in bytes. No more is read."""
         self.etag = etag(info)
         self.encoding = ContentEncoding.BASE64
         self.content_type = content_type(name)
@@ -45,22 +46,21 @@ class Content:
         self.close()
 
     def close(self) -> None:
-        """Close the file. Doing it again does nothing."""
+        """Close the file. Repeated calls do nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def choose(self, asked: str | None) -> None:
-        """Decide on the encoding; unless it was asked for as base64, the file is read for it once.
+        """Choose the encoding and the content type. Unless base64 is asked for, this reads the file once.
 
-        The content type is the same whatever was asked for.
-
-        Nobody asked: text, if it is UTF-8 without zero bytes. Those are allowed in text, but files that have
-        them are not meant as such, and each would take six bytes in JSON. What is asked for as text and is
-        none comes as base64: the answer says so.
+        Without a wish, a file is text if it is UTF-8 without zero bytes. Text may have zero bytes, but files
+        with them are not meant as text, and each would take six bytes in JSON. A file that is asked for as
+        text and is none comes as base64: the answer says so. The content type does not depend on the
+        encoding.
 
         Raises:
-            ProtocolError: It cannot be read.
+            ProtocolError: The file cannot be read.
         """
         zeros = asked == ContentEncoding.UTF8
         if asked != ContentEncoding.BASE64 and self._is_text(zeros=zeros):
@@ -74,7 +74,7 @@ class Content:
             for piece in self._raw(PIECE):
                 if not zeros and b"\0" in piece:
                     return False
-                if not piece.isascii() or decoder.getstate()[0]:  # the first is many times faster to find out
+                if not piece.isascii() or decoder.getstate()[0]:  # ASCII is many times faster to recognise
                     decoder.decode(piece)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -82,20 +82,20 @@ class Content:
         return True
 
     def _raw(self, size: int) -> Iterator[bytes]:
-        with told(self._uri):
+        with client_errors(self._uri):
             yield from pieces(self._descriptor, 0, self.size, size)
 
     def pieces(self) -> Iterator[bytes]:
-        """The data as it stands between the quotes of a JSON string, about 256 KiB at a time.
+        """Yield the data as it stands between the quotes of a JSON string, about 256 KiB at a time.
 
-        A file that another program changes meanwhile may be no text any more: what is not UTF-8 then becomes
-        U+FFFD. Each call begins anew.
+        A file that another program changes meanwhile may no longer be text: bytes that are not UTF-8 then
+        become U+FFFD. Each call starts from the beginning.
 
         Raises:
-            ProtocolError: It cannot be read any further.
+            ProtocolError: The file cannot be read any further.
         """
         if self.encoding == ContentEncoding.BASE64:
-            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last piece is padded
+            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last is padded
                 yield base64.b64encode(piece)
             return
         decoder = _decoder("replace")
@@ -106,50 +106,42 @@ class Content:
             yield _encode(text)[1:-1]
 
     def whole(self) -> ResourceReadResult:
-        """All of it. It is held in memory several times: for large files use `pieces`.
+        """Read the whole file. It is held in memory several times: for large files use `pieces`.
 
         Raises:
-            ProtocolError: It cannot be read.
+            ProtocolError: The file cannot be read.
         """
         data = msgspec.json.decode(b'"' + b"".join(self.pieces()) + b'"', type=str)
         return ResourceReadResult(data=data, encoding=self.encoding.value, content_type=self.content_type)
 
     def lines(self, first: int, last: int | None, most: int) -> str:
-        """Some lines of a text, counted from 0, with their ends; only a line feed ends one.
+        """Return some lines of a text, counted from 0, with their ends. Only a line feed ends a line.
 
         Args:
-            first: The first of them.
-            last: The first that is not among them; `None` for all that follow.
-            most: How many bytes they may have.
+            first: The first line.
+            last: The line after the last one; `None` for the end of the text.
+            most: Largest result, in bytes.
 
         Raises:
-            ProtocolError: They have more, or cannot be read.
+            ProtocolError: The lines are longer than that, or cannot be read.
         """
-        number, found = 0, bytearray()
-        for piece in self._raw(PIECE):
-            if last is not None and number >= last:
-                break
-            passed = number + piece.count(b"\n")
-            if passed >= first:
-                parts = piece.split(b"\n")
-                start, stop = max(first - number, 0), len(parts) if last is None else last - number
-                found += b"\n".join(parts[start:stop])
-                if start < stop < len(parts):
-                    found += b"\n"
+        found = bytearray()
+        with client_errors(self._uri), open(self._descriptor, "rb", closefd=False) as file:
+            for line in islice(file, first, last):
+                found += line
                 if len(found) > most:
-                    raise _too_large(f"what is wanted of {self._uri}", most)
-            number = passed
+                    raise _too_large(f"the requested part of {self._uri}", most)
         return found.decode(errors="replace")
 
 
 def open_content(params: ResourceReadParams, roots: Roots) -> Content:
-    """Open a file to be read. The caller closes what it gets; memory does not depend on the file's size.
+    """Open a file for reading. The caller closes it. Memory does not depend on the file's size.
 
     Raises:
         ProtocolError: `NOT_FOUND`, or `PERMISSION_DENIED` (outside, several names, no regular file, ...).
         InvalidParams: It is a directory.
     """
-    with find(params.uri, roots, Access.READ) as place:
+    with find(params.uri, roots) as place:
         descriptor, info = place.open()
         content = Content(params.uri, descriptor, info, place.name)
     try:
@@ -168,18 +160,18 @@ def read(
     last: int | None = None,
     most: int | None = None,
 ) -> ResourceReadResult:
-    """Read a file, or some lines of a text (`Content.lines`). For large ones use `open_content`.
+    """Read a file, or some lines of a text (`Content.lines`). For large files use `open_content`.
 
     Args:
         params: The file.
-        roots: Where it may be.
+        roots: The directories that may be read.
         first: The first line.
-        last: The first line that is not wanted any more.
-        most: How many bytes may be read; they are held in memory several times.
+        last: The line after the last one.
+        most: Most bytes that may be read. They are held in memory several times.
 
     Raises:
         ProtocolError: As `open_content`.
-        InvalidParams: The same, or there is more than may be read.
+        InvalidParams: As `open_content`, or there is more than may be read.
     """
     with open_content(params, roots) as content:
         is_part = content.encoding == ContentEncoding.UTF8 and (first or last is not None)
@@ -199,14 +191,14 @@ def _too_large(what: str, most: int) -> InvalidParams:
 
 # -- content types -------------------------------------------------------------------------------------------
 #
-# Python's table knows the Internet's types, but takes a TypeScript file for a video. What it and this one do
-# not know is told by its content. The tables of the machine are not read: the answer is the same everywhere.
+# The table of Python knows many types, but takes a TypeScript file for a video. Where no table tells,
+# the content decides. The tables of the machine are not read, so that the answer is the same everywhere.
 
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
 
 BEGINNING = 8_192
-"""So many bytes of a file tell whether it is text."""
+"""Number of bytes at the beginning of a file that tell whether it is text."""
 
 _types = mimetypes.MimeTypes()
 
@@ -215,26 +207,16 @@ _TYPES = {
     "text/markdown": ".md .markdown .mdx .mdc",
     "text/typescript": ".ts .mts .cts .tsx",
     "text/javascript": ".js .mjs .cjs .jsx",
-    "text/x-rust": ".rs",
-    "text/x-go": ".go",
-    "text/x-c": ".c .h",
-    "text/x-c++": ".cc .cpp .cxx .hh .hpp .hxx",
-    "text/x-python": ".py .pyi",
-    "text/x-shellscript": ".sh .bash .zsh .fish",
-    "text/x-diff": ".diff .patch",
-    "application/jsonl": ".jsonl .ndjson",
-    "application/jsonc": ".jsonc .json5",
     "application/toml": ".toml",
     "application/yaml": ".yaml .yml",
     "image/webp": ".webp",
     "image/avif": ".avif",
-    PLAIN: ".txt .log .rst .cfg .conf .ini .env .lock .sql .java .kt .swift .cs .rb .php .lua .pl .scss",
 }
 _BY_ENDING = {ending: kind for kind, endings in _TYPES.items() for ending in endings.split()}
 
 
 def content_type(name: str) -> str | None:
-    """The content type of a file, by its name; `None` when the name does not tell."""
+    """Return the content type of a file by its name; `None` when the name does not tell."""
     lower = name.lower()
     dot = lower.rfind(".")
     ending = lower[dot:] if dot >= 0 else ""
@@ -247,10 +229,10 @@ def content_type(name: str) -> str | None:
 
 
 def guessed_type(beginning: bytes) -> str:
-    """The content type of what begins so, when no name tells: plain text or not.
+    """Return the content type of a file by its beginning: plain text or binary.
 
     Args:
-        beginning: The first `BEGINNING` bytes, or more; fewer only when that is all.
+        beginning: The first `BEGINNING` bytes or more; fewer only when the file has no more.
     """
     head = beginning[:BEGINNING]
     if b"\0" in head:

@@ -1,4 +1,4 @@
-"""`resourceList` and `resourceResolve`: what is there, and what it is."""
+"""`resourceList` and `resourceResolve`: list directories, and describe files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from serai.ahp.commands import (
 from serai.errors import ProtocolError
 from serai.machine.files.content import content_type
 from serai.machine.files.place import etag, find
-from serai.machine.files.refusals import not_found, told
-from serai.machine.files.roots import Access, Roots
+from serai.machine.files.refusals import client_errors, not_found
+from serai.machine.files.roots import Roots
 from serai.uris import uri_of
 
 _KINDS = {
@@ -29,10 +29,10 @@ _KINDS = {
 
 
 def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResult:
-    """What is in a directory, by name. Everything in it is listed.
+    """List a directory, by name.
 
-    AHP has two types here. A link counts as what it leads to when that is a directory that may be read; all
-    else is a `file`, also what would be refused when it is opened: pipes, links that lead outside.
+    AHP has two types here. A link to a directory that may be read counts as a directory. All else is a
+    `file`, also what would be refused when it is opened: pipes, links that lead outside.
 
     A name that is not UTF-8 cannot be asked for. It is listed with U+FFFD for each byte that is no text, so
     that a person sees that something is there.
@@ -41,10 +41,10 @@ def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResu
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
         InvalidParams: It is no directory.
     """
-    with find(params.uri, roots, Access.READ) as place:
+    with find(params.uri, roots) as place:
         handle = place.open_directory()
         try:
-            with told(params.uri), os.scandir(handle) as entries:
+            with client_errors(params.uri), os.scandir(handle) as entries:
                 found = [
                     DirectoryEntry(name=_shown(entry.name), type=_type(entry, place.path, roots))
                     for entry in entries
@@ -70,23 +70,23 @@ def _type(entry: os.DirEntry[str], directory: str, roots: Roots) -> str:
 
 def _leads_to_directory(path: str, roots: Roots) -> bool:
     try:
-        with find(uri_of(path), roots, Access.READ) as place:
+        with find(uri_of(path), roots) as place:
             return place.is_directory
     except ProtocolError:
         return False
 
 
 def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResult:
-    """What a resource is. Nothing of it is read, so files with several names are told about too.
+    """Describe a resource. Its content is not read, so files with several names are described, too.
 
-    `ctime` is when it was made, which Python tells on macOS alone. Sizes, content types and etags are those
-    of files; a link that was not followed has its own size.
+    `ctime` is the time of creation, which Python tells on macOS alone. Sizes, content types and etags are
+    those of files; a link that was not followed has its own size.
 
     Raises:
         ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
     """
     follow = params.follow_symlinks is not False
-    with find(params.uri, roots, Access.READ, follow=follow) as place, told(params.uri):
+    with find(params.uri, roots, follow=follow) as place, client_errors(params.uri):
         info = place.info
         if info is None:
             raise not_found(params.uri)
@@ -105,6 +105,6 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
 
 
 def _iso(nanoseconds: int) -> str:
-    """A time as JavaScript writes it."""
+    """Format a time as JavaScript does."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

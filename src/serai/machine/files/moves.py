@@ -1,4 +1,4 @@
-"""`resourceCopy`, `resourceMove`, `resourceDelete` and `resourceMkdir`: files, links and directories."""
+"""`resourceCopy`, `resourceMove`, `resourceDelete` and `resourceMkdir`, for files, links and directories."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from serai.ahp.commands import (
 from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusively
 from serai.machine.files.place import Place, find, find_or_make, open_regular
-from serai.machine.files.refusals import denied, exists, not_found, told
-from serai.machine.files.roots import Access, Roots
-from serai.machine.files.threads import alone_at, go_on, notes_folder
+from serai.machine.files.refusals import client_errors, denied, exists, not_found
+from serai.machine.files.roots import Roots
+from serai.machine.files.threads import check_not_stopping, locked_places, notes_folder
 from serai.machine.safe_paths import (
     identity,
     look,
@@ -33,23 +33,22 @@ _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
 def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
-    """Copy a file, or a directory with all that is in it. The copy is there as a whole or not at all.
+    """Copy a file, or a directory with all that is in it. The copy appears as a whole or not at all.
 
-    A link that is named is followed, on both sides; links inside a directory are copied as links. A file that
-    is there is replaced and keeps its permissions. A directory is never replaced: that would delete what is
-    in it.
+    A named link is followed, on both sides; links inside a directory are copied as links. An existing file is
+    replaced and keeps its permissions. A directory is never replaced: that would delete what is in it.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when there
-            is anything, else when a directory is there or something is in a directory's way.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when the
+            destination exists; else when it is a directory, or a directory was to take its place.
         InvalidParams: A directory was to be copied into itself.
     """
     exclusive = bool(params.fail_if_exists)
     with (
-        find(params.source, roots, Access.READ, whole=True) as source,
-        find(params.destination, roots, Access.WRITE, follow=not exclusive) as destination,
+        find(params.source, roots, whole=True) as source,
+        find(params.destination, roots, write=True, follow=not exclusive) as destination,
     ):
-        with told(source.uri):
+        with client_errors(source.uri):
             info = source.look()
         if info is None:
             raise not_found(source.uri)
@@ -70,15 +69,15 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
         if there is not None and (exclusive or stat.S_ISDIR(there.st_mode)):
             raise exists(destination.uri, "a directory" if stat.S_ISDIR(there.st_mode) else "something")
         if there is not None and stat.S_ISREG(there.st_mode):
-            like, _ = destination.open(flags=os.O_RDWR)  # one that may not be written is not replaced either
+            like, _ = destination.open(flags=os.O_RDWR)  # a file without write permission is not replaced
             held.callback(os.close, like)
         with (
-            told(destination.uri),
+            client_errors(destination.uri),
             Draft(destination.here, destination.name, notes=notes_folder()) as draft,
         ):
             new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
             copy_range(original, new, 0, info.st_size)
-            with alone_at(destination):
+            with locked_places(destination):
                 draft.commit(exclusive=exclusive)
 
 
@@ -87,55 +86,53 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
         raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
 
     def opened(directory: int, name: str) -> int:
-        go_on()
+        check_not_stopping()
         shown = source.uri if directory == source.here else f"{source.uri} (at {name!r})"
         found = look(directory, name)
         if found is not None and stat.S_ISDIR(found.st_mode):
-            with told(shown):
+            with client_errors(shown):
                 return open_safely(directory, name)
         return open_regular(directory, name, shown)[0]
 
     with (
-        told(destination.uri),
+        client_errors(destination.uri),
         Draft(destination.here, destination.name, notes=notes_folder()) as draft,
     ):
         if destination.look() is not None:
             raise exists(destination.uri)
         copy_entry(source.here, source.name, destination.here, draft.beside, opened=opened)
-        with alone_at(destination):
+        with locked_places(destination):
             draft.commit(exclusive=True)
 
 
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
-    """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
+    """Rename a file, a directory or a link. Links are moved and replaced themselves.
 
-    This is one step, so nothing is moved to another file system. A directory that is not empty is never
+    The rename is atomic, so nothing is moved to another file system. A directory that is not empty is never
     replaced.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for what would go to
-            another file system), or `ALREADY_EXISTS`: with `failIfExists` when there is anything, else when
-            what is there cannot be replaced by it.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for another file system),
+            or `ALREADY_EXISTS`: with `failIfExists` when the destination exists; else when it cannot be
+            replaced.
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
-    # What is moved can be read afterwards where it is then, so it must be readable where it is now.
-    both = Access.READ | Access.WRITE
     with (
-        find(params.source, roots, both, follow=False, itself=False, whole=True) as source,
-        find(params.destination, roots, Access.WRITE, follow=False, itself=False) as destination,
+        find(params.source, roots, write=True, follow=False, itself=False, whole=True) as source,
+        find(params.destination, roots, write=True, follow=False, itself=False) as destination,
     ):
         if source.info is None:
             raise not_found(params.source)
         if identity(source.info) in destination.above:
             raise InvalidParams("a directory cannot be moved into itself", field="params.destination")
-        with told(params.destination):
+        with client_errors(params.destination):
             _rename(source, destination, exclusive=exclusive)
     return EmptyResult()
 
 
 def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
-    with alone_at(source, destination):
+    with locked_places(source, destination):
         if destination.look() is not None and exclusive:
             raise exists(destination.uri)
         old, new = source.name, destination.name
@@ -157,18 +154,18 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
 
 
 def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
-    """Delete a file, a link or a directory. Of a link only the link goes, never what it leads to.
+    """Delete a file, a link or a directory. A link is deleted itself, never its target.
 
-    A file with several names may be deleted: the others stay. A directory that is a root stays.
+    Of a file with several names, the other names stay. A directory that is a root stays.
 
     Raises:
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
-        InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
+        InvalidParams: The directory is not empty, and `recursive` was not asked for.
     """
     with (
-        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True) as place,
-        told(params.uri),
-        alone_at(place),
+        find(params.uri, roots, write=True, follow=False, itself=False, whole=True) as place,
+        client_errors(params.uri),
+        locked_places(place),
     ):
         info = place.look()
         if info is None:
@@ -191,7 +188,7 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
 
 
 def make_directory(params: ResourceMkdirParams, roots: Roots) -> EmptyResult:
-    """Make a directory, and those above it that are missing. One that is there already is well.
+    """Make a directory, with those above it that are missing. It may exist already.
 
     Raises:
         ProtocolError: `ALREADY_EXISTS` when it, or something above it, is no directory; `PERMISSION_DENIED`.

@@ -1,4 +1,4 @@
-"""What a client is told when a file cannot be had: one of AHP's numbers, and a sentence."""
+"""The errors that clients get about files: one of AHP's numbers, and a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from serai.ahp.errors import AhpErrorCode, PermissionDeniedErrorData
 from serai.ahp.types import ROOT
 from serai.ahp.wire import to_json
 from serai.errors import InvalidParams, ProtocolError
-from serai.machine.files.roots import Access
 
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _REFUSED = frozenset(
@@ -22,57 +21,56 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def not_found(uri: str) -> ProtocolError:
-    """There is nothing of that name."""
+    """Return the error for a file that does not exist."""
     return ProtocolError(f"there is no {uri}", number=AhpErrorCode.NOT_FOUND)
 
 
 def exists(uri: str, what: str = "something") -> ProtocolError:
-    """Something is in the way."""
+    """Return the error for a name that is taken."""
     return ProtocolError(f"there is {what} at {uri} already", number=AhpErrorCode.ALREADY_EXISTS)
 
 
 def conflict(uri: str, what: str) -> ProtocolError:
-    """It is not as the client, or the operation itself, had seen it."""
+    """Return the error for a file that has changed since the client, or the operation itself, saw it."""
     return ProtocolError(f"{uri} {what}", number=AhpErrorCode.CONFLICT)
 
 
 def denied(uri: str, why: str) -> ProtocolError:
-    """It may not be had, and no grant would help."""
+    """Return the error for a file that no grant would open."""
     return ProtocolError(f"{uri} is refused: {why}", number=AhpErrorCode.PERMISSION_DENIED)
 
 
-def outside(uri: str, access: Access) -> ProtocolError:
-    """It lies outside what may be used this way. The data says which grant would help.
+def outside(uri: str, *, write: bool) -> ProtocolError:
+    """Return the error for a file outside of the roots. Its data names the grant that would help.
 
-    Whether it is there at all is not said, nor where links lead.
+    It says neither whether the file exists, nor where links lead.
     """
-    writing = Access.WRITE in access
     request = ResourceRequestParams(
-        channel=ROOT, uri=uri, read=True if Access.READ in access else None, write=True if writing else None
+        channel=ROOT, uri=uri, read=None if write else True, write=True if write else None
     )
     return ProtocolError(
-        f"{uri} is outside what may be {'written' if writing else 'read'} here",
+        f"{uri} is outside of what may be {'written' if write else 'read'} here",
         number=AhpErrorCode.PERMISSION_DENIED,
         data=to_json(PermissionDeniedErrorData(request=request)),
     )
 
 
 def wrong_kind(uri: str, what: str) -> InvalidParams:
-    """It is there, and is not what the command is for: a directory, or none."""
+    """Return the error for a directory where a file is needed, or the other way round."""
     return InvalidParams(f"{uri} {what}", field="params.uri")
 
 
 @contextmanager
-def told(uri: str) -> Generator[None]:
-    """Turns what the system says about a file into what a client is told. Other errors pass."""
+def client_errors(uri: str) -> Generator[None]:
+    """Turn errors of the system about a file into those that clients get. Other errors pass."""
     try:
         yield
     except OSError as error:
-        raise translated(error, uri) from error
+        raise client_error(error, uri) from error
 
 
-def translated(error: OSError, uri: str) -> ProtocolError:
-    """What a client is told when the system says this about a file."""
+def client_error(error: OSError, uri: str) -> ProtocolError:
+    """Return what a client gets for an error of the system about a file."""
     number, said = error.errno, error.strerror or type(error).__name__
     if number in _MISSING:
         return not_found(uri)
@@ -81,5 +79,5 @@ def translated(error: OSError, uri: str) -> ProtocolError:
     if number in _REFUSED:
         return denied(uri, said)
     if number in _FULL:
-        return ProtocolError(f"{uri} cannot be written, the disk is full ({said}); it is as it was")
+        return ProtocolError(f"{uri} cannot be written, the disk is full ({said}); the file is unchanged")
     return ProtocolError(f"{uri} cannot be used ({said})")

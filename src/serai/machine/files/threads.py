@@ -1,4 +1,4 @@
-"""The threads that wait for the disk, and the locks that keep changes to one place one after another."""
+"""The threads that wait for the disk, and the locks that serialise changes to one place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 AT_ONCE = 64
-"""Most commands at once. A copy of a large tree takes one of them, so that short ones need not wait."""
+"""Most commands at once. A copy of a large tree occupies one of them, so that short ones need not wait."""
 
 
 class FileThreads:
     """The threads of a host that wait for the disk on behalf of clients and agents.
 
     Args:
-        notes: A folder of the host's own, where it is noted which drafts there are; see `machine.draft`.
+        notes: A folder of the host's own for notes about drafts; see `machine.draft`.
     """
 
     def __init__(self, notes: Path | None = None) -> None:
@@ -38,9 +38,9 @@ class FileThreads:
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="files")
 
     async def run(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something in a thread, and return what it returns.
+        """Call a function in a thread, and return its result.
 
-        Cancelling does not stop what has begun: only nobody waits for it any more.
+        Cancelling stops only the waiting: a call that has begun goes on to its end.
         """
         context = copy_context()
         context.run(_threads.set, self)
@@ -48,7 +48,7 @@ class FileThreads:
         return await loop.run_in_executor(self._pool, lambda: context.run(do, *args, **kwargs))
 
     async def close(self) -> None:
-        """Drop what waits, and wait for what has begun; a copy of a tree stops at its next file."""
+        """Drop the calls that wait, and wait for those that run; a copy of a tree stops at its next file."""
         self.stopping.set()
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
 
@@ -57,13 +57,13 @@ _threads: ContextVar[FileThreads | None] = ContextVar("threads", default=None)
 
 
 def notes_folder() -> Path | None:
-    """Where the host notes which drafts there are."""
+    """Return the folder for notes about drafts."""
     threads = _threads.get()
     return threads.notes if threads is not None else None
 
 
-def go_on() -> None:
-    """Called now and then by work that may take long.
+def check_not_stopping() -> None:
+    """Stop work that takes long when the host closes. Such work calls this now and then.
 
     Raises:
         ProtocolError: The host is being closed.
@@ -79,10 +79,10 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def alone_at(*places: Place) -> Generator[None]:
-    """Nobody else in this process changes these places meanwhile. Other programs may."""
+def locked_places(*places: Place) -> Generator[None]:
+    """Lock some places against changes by others in this process. Other programs may change them."""
     with ExitStack() as held:
-        for where in sorted({_where(place) for place in places}):  # in one order: no two wait crosswise
+        for where in sorted({_where(place) for place in places}):  # in one order, to avoid a deadlock
             with _guard:
                 lock = _locks.setdefault(where, threading.Lock())
             held.enter_context(lock)
@@ -90,6 +90,6 @@ def alone_at(*places: Place) -> Generator[None]:
 
 
 def _where(place: Place) -> _Where:
-    # Names that one file system takes for the same must share a lock, whatever another one does with them.
+    # Names that are the same on some file systems share a lock on all of them.
     name = unicodedata.normalize("NFKC", place.name.casefold()).casefold()
     return identity(os.fstat(place.here)), name

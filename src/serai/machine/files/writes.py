@@ -1,4 +1,4 @@
-"""`resourceWrite`: a file is replaced as a whole, or added to at its end."""
+"""`resourceWrite`: replaces a file as a whole, or adds to its end."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, 
 from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_range, write_all
 from serai.machine.files.place import Place, etag, find
-from serai.machine.files.refusals import conflict, exists, told
-from serai.machine.files.roots import Access, Roots
-from serai.machine.files.threads import alone_at, notes_folder
+from serai.machine.files.refusals import client_errors, conflict, exists
+from serai.machine.files.roots import Roots
+from serai.machine.files.threads import locked_places, notes_folder
 
 
 def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
-    """Write a file, and make it if it is not there. A link is followed, and what it leads to is written.
+    """Write a file, and make it if it does not exist. A link is followed, and its target is written.
 
-    `position` counts bytes and ends where the file does. `truncate` and `insert` replace the file as a whole:
-    readers see the old or the new. `append` at the very end adds to the file that is there, as POSIX
-    appending does, so that no other program's lines are lost; it is all there or nothing of it.
+    `position` counts bytes, up to the size of the file. `truncate` and `insert` replace the file as a whole:
+    readers see either the old or the new. `append` at the very end adds to the existing file, as POSIX
+    appending does, so that no other program's lines are lost; all of the data is added or nothing.
 
     Raises:
-        ProtocolError: `NOT_FOUND` when its directory is not there, `PERMISSION_DENIED`, `ALREADY_EXISTS` when
-            there is a directory, or anything at all with `createOnly`; `CONFLICT` when it is not the version
+        ProtocolError: `NOT_FOUND` when its directory does not exist, `PERMISSION_DENIED`, `ALREADY_EXISTS`
+            for a directory, or with `createOnly` for anything; `CONFLICT` when the file is not the version
             that `ifMatch` names, or another program changed it during an insertion.
-        InvalidParams: The data is not what `encoding` says, or mode or position are none.
+        InvalidParams: The data does not have the encoding, or mode or position are invalid.
     """
     data = _decoded(params)
     mode = _mode(params)
     position = params.position or 0
     if position < 0:
-        raise InvalidParams("a position is not negative", field="params.position")
+        raise InvalidParams("the position must not be negative", field="params.position")
     create_only = bool(params.create_only)
     with (
-        find(params.uri, roots, Access.WRITE, follow=not create_only) as place,
-        told(params.uri),
-        alone_at(place),
+        find(params.uri, roots, write=True, follow=not create_only) as place,
+        client_errors(params.uri),
+        locked_places(place),
     ):
         info = place.look()
         if info is not None and (create_only or stat.S_ISDIR(info.st_mode)):
@@ -73,12 +73,12 @@ def _decoded(params: ResourceWriteParams) -> bytes:
 
 def _check_version(info: os.stat_result, params: ResourceWriteParams) -> None:
     if params.if_match is not None and etag(info) != params.if_match:
-        raise conflict(params.uri, "is not the version that was to be changed")
+        raise conflict(params.uri, "is not the expected version")
 
 
 def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclusive: bool) -> None:
     if params.if_match is not None:
-        raise conflict(params.uri, "is gone, and was to be changed")
+        raise conflict(params.uri, "no longer exists")
     with Draft(place.here, place.name, notes=notes_folder()) as draft:
         write_all(draft.file(), data)
         draft.commit(exclusive=exclusive)
@@ -93,7 +93,7 @@ def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
         except OSError:
-            # Take back what is there of it, unless another program has added something meanwhile.
+            # Remove the part that was written, unless another program has added something meanwhile.
             if os.fstat(descriptor).st_size == info.st_size + written:
                 os.ftruncate(descriptor, info.st_size)
             raise
@@ -105,8 +105,8 @@ def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
 def _rewrite(
     place: Place, data: bytes, params: ResourceWriteParams, mode: ResourceWriteMode, position: int
 ) -> None:
-    """Old content up to a point, the data, and for all but `truncate` the old content from there on."""
-    # Opened for writing too, so that a file that may not be written is not replaced either.
+    """Write the old content up to a point, the data, and except for `truncate` the old content after it."""
+    # Opened for writing too, so that a file without write permission is not replaced.
     descriptor, info = place.open(flags=os.O_RDWR)
     try:
         _check_version(info, params)

@@ -24,49 +24,49 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# Imported, the keeper need not be compiled each time.
+# As an imported module, the keeper is not compiled each time.
 _KEEPER = "import sys; sys.path.append(sys.argv[1]); import keeper; keeper.main(int(sys.argv[2]))"
 _FOLDER = str(Path(__file__).parent)
 _START_LIMIT = 30.0
-"""How long a start may take, in seconds. It takes some milliseconds."""
+"""Longest time to start a child, in seconds. It takes some milliseconds."""
 _KEEPER_LIMIT = 8.0
-"""How much longer than the grace a keeper may take to end all, in seconds. It needs 5 at most."""
+"""Time beyond the grace that a keeper may take to end all, in seconds. It needs 5 at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a process ended: with a code, or by a signal. With neither, nobody saw it end."""
+    """The end of a process: an exit code, or a signal. With neither, nobody saw it end."""
 
     code: int | None = None
     signal: int | None = None
 
     @property
     def status(self) -> int | None:
-        """One number for both, as shells have it: a signal is 128 and its number."""
+        """One number for code and signal, as shells have it: a signal is 128 and its number."""
         return self.code if self.signal is None else 128 + self.signal
 
     def __str__(self) -> str:
         if self.signal is None:
-            return "it ended unseen" if self.code is None else f"it ended with the code {self.code}"
+            return "its end was not seen" if self.code is None else f"it ended with the code {self.code}"
         names = {each.value: each.name for each in signal.Signals}
         return f"it was ended by {names.get(self.signal, f'the signal {self.signal}')}"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A child that was started, and its keeper, which has the host's ends of its pipes."""
+class StartedChild:
+    """A child that was started, and its keeper, which holds the host's ends of the child's pipes."""
 
     pid: int
     keeper: subprocess.Popen[bytes]
     link: socket.socket
-    """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""
+    """Socket to the keeper. If the host closes it first, the keeper ends what is left."""
 
 
-def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
-    """Start a keeper, and by it a child with these streams. Blocks for some milliseconds.
+def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> StartedChild:
+    """Start a keeper, and through it a child with these streams. Blocks for some milliseconds.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The child cannot be started.
     """
     ours, theirs = socket.socketpair()
     with ExitStack() as undo, theirs:
@@ -80,7 +80,7 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
             pass_fds=[theirs.fileno()],
             cwd="/",
             env=inheritable(os.environ),
-            start_new_session=True,  # what is typed or signalled to end the host does not reach it
+            start_new_session=True,  # keys and signals that end the host do not reach it
         )
         theirs.close()
         undo.callback(_undo, keeper, ours)
@@ -88,16 +88,16 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
         data = marshal.dumps(request)
         ours.sendall(len(data).to_bytes(HEADER, "big") + data)
         line = b""
-        while not line.endswith(b"\n"):  # and nothing of what may follow it already
-            told = ours.recv(1)
-            if not told:
+        while not line.endswith(b"\n"):  # byte by byte, since more lines may follow
+            byte = ours.recv(1)
+            if not byte:
                 raise ConnectionResetError(errno.ECONNRESET, "its keeper was killed")
-            line += told
+            line += byte
         word, number = line.split()
         if word == b"failed":
             raise OSError(int(number), os.strerror(int(number)))
         undo.pop_all()
-        return Kept(int(number), keeper, ours)
+        return StartedChild(int(number), keeper, ours)
 
 
 def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
@@ -111,17 +111,19 @@ def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
 class Child:
     """A process that the host started. `Processes.start` makes it.
 
-    When it ends, by itself or not, its keeper ends whatever else came of it. Its pipes belong to the caller.
-    On a terminal it gets HUP first when it is to end. `forget` is called when all is gone.
+    When it ends, its keeper ends all other processes that came of it. Its pipes belong to the caller. On a
+    terminal, `end` sends HUP first. `forget` is called when all processes are gone.
     """
 
-    def __init__(self, kept: Kept, what: str, *, on_terminal: bool, forget: Callable[[Child], None]) -> None:
+    def __init__(
+        self, kept: StartedChild, what: str, *, on_terminal: bool, forget: Callable[[Child], None]
+    ) -> None:
         self.what = what
         self.pid = kept.pid
-        """The pid, which is also the id of its session and of its first group."""
+        """The pid, which is also the id of its session and of its first process group."""
         self.keeper = kept.keeper
         self.stdin: IO[bytes] | None = kept.keeper.stdin
-        """Our end of its standard input, unbuffered, when it was asked for; so are the next two.
+        """Host's end of the standard input, unbuffered, if a pipe was asked for; so are the next two.
 
         Whoever gives it to a transport closes that before `end`, which closes this.
         """
@@ -137,15 +139,15 @@ class Child:
         self._words = b""
         self._is_ending = False
         self._link.setblocking(False)
-        self._loop.add_reader(self._link, self._hear)
+        self._loop.add_reader(self._link, self._read_link)
 
     @property
     def exit(self) -> Exit | None:
-        """How it ended; `None` while it runs."""
+        """The end of the process; `None` while it runs."""
         return self._exit.result() if self._exit.done() else None
 
     async def wait(self) -> Exit:
-        """Wait until the process itself has ended. Cancelling it stops the waiting and nothing else."""
+        """Wait until the process itself has ended. Cancelling stops only the waiting."""
         return await asyncio.shield(self._exit)
 
     async def gone(self) -> None:
@@ -153,15 +155,15 @@ class Child:
         await asyncio.shield(self._gone)
 
     async def end(self, *, eof: float = 0.0, grace: float = 5.0) -> Exit:
-        """End the process and all that it started, and say how it ended. To do it again does no harm.
+        """End the process and all that it started, and return how it ended. Repeated calls are harmless.
 
-        Its standard input is closed first, if it is a pipe that is still open. Cancelling this stops the
-        waiting: the end comes all the same.
+        Its standard input is closed first, if it is a pipe that is still open. Cancelling stops only the
+        waiting: the process ends all the same.
 
         Args:
-            eof: How long it may take to end because its input is closed, in seconds, before it gets TERM.
-            grace: How long it may take to end after that, before it gets KILL. A program on a terminal gets
-                HUP first, as when the terminal is closed.
+            eof: Seconds that it may take to end because its input is closed, before it gets TERM.
+            grace: Seconds that it may take to end after that, before it gets KILL. A program on a terminal
+                gets HUP first, as when the terminal is closed.
         """
         if self.stdin is not None:
             with suppress(OSError):
@@ -170,15 +172,15 @@ class Child:
             await asyncio.wait([self._exit], timeout=eof)
         if not self._is_ending and not self._gone.done():
             self._is_ending = True
-            with suppress(OSError):  # the keeper is gone, which `_hear` will learn
+            with suppress(OSError):  # the keeper is gone, which `_read_link` will notice
                 self._link.send(f"end {grace} {int(self._on_terminal)}".encode())
             late = self._loop.call_later(grace + _KEEPER_LIMIT, self.keeper.kill)
             self._gone.add_done_callback(lambda _: late.cancel())
         await self.gone()
         return self.exit or Exit()
 
-    def _hear(self) -> None:
-        """The keeper tells how the process has ended, and closes the link when all is over."""
+    def _read_link(self) -> None:
+        """Read how the process has ended from the keeper, which closes the link when all is over."""
         try:
             heard = self._link.recv(4096)
         except BlockingIOError:
@@ -189,7 +191,7 @@ class Child:
         for line in lines:
             word, _, rest = line.decode().partition(" ")
             if word == "left":
-                _log.warning("%s: %s cannot be ended", self.what, rest)
+                _log.warning("%s: the processes %s cannot be ended", self.what, rest)
             else:
                 self._exit.set_result(Exit(code=int(rest)) if int(rest) >= 0 else Exit(signal=-int(rest)))
         if not heard:
@@ -202,7 +204,7 @@ class Child:
         if not self._exit.done():  # someone has killed the keeper
             self._exit.set_result(Exit())
             with suppress(OSError):
-                os.killpg(self.pid, signal.SIGKILL)  # of what has left its group nobody knows any more
+                os.killpg(self.pid, signal.SIGKILL)  # processes that have left the group are unknown
         self._forget(self)
         self._gone.set_result(None)
 
@@ -211,7 +213,7 @@ class Child:
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]]) -> T:
-    """What the work returns. Cancelling this lets it come to its end, has it undone, and is raised then."""
+    """Run work to its end and return its result. A cancellation undoes the result, and is raised then."""
     task = asyncio.ensure_future(work)
     try:
         return await to_its_end(task)
@@ -222,9 +224,9 @@ async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Corout
 
 
 async def to_its_end(work: Awaitable[T]) -> T:
-    """What the work returns. Cancelling this changes nothing until the work is done, and is raised then.
+    """Run work to its end and return its result. A cancellation is raised when the work is done.
 
-    It is for work that is over soon in any case, such as ending a process.
+    This is for work that is over soon in any case, such as ending a process.
     """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -235,6 +237,6 @@ async def to_its_end(work: Awaitable[T]) -> T:
             cancelled = error
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # it is known now: nobody else is told
+            task.exception()  # marks the exception as retrieved
         raise cancelled
     return task.result()

@@ -1,4 +1,4 @@
-"""What a program gets of the host's environment, which program a name means, and how git is run.
+"""The environment of started programs, the search for programs, and the hardening of git.
 
 A relative entry of `PATH`, and an empty one, is the folder that a program happens to be started in. The host
 starts programs in folders of strangers, so such entries do not count: neither where the host looks for a
@@ -16,7 +16,7 @@ _SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD).*")
 
 
 def inheritable(environ: Mapping[str, str], hide: Iterable[str] = ()) -> dict[str, str]:
-    """An environment without the host's own secrets: `SERAI_TOKEN`, `SERAI_DATABASE_KEY` and the like.
+    """Return an environment without the host's own secrets: `SERAI_TOKEN`, `SERAI_DATABASE_KEY` and the like.
 
     Args:
         environ: The host's environment.
@@ -29,12 +29,12 @@ def inheritable(environ: Mapping[str, str], hide: Iterable[str] = ()) -> dict[st
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """The whole path of a program, of a name without a slash; `None` when there is none."""
+    """Return the whole path of a program, given a name without a slash; `None` when there is none."""
     return shutil.which(name, path=_absolute(environ.get("PATH", os.defpath)))
 
 
 def without_relative(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment whose `PATH` means the same in every folder."""
+    """Return an environment whose `PATH` means the same in every folder."""
     kept = dict(environ)
     if "PATH" in kept:
         kept["PATH"] = _absolute(kept["PATH"])
@@ -64,7 +64,7 @@ HARDENED = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
-"""What comes right after `git`."""
+"""Options that come right after `git`."""
 
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -82,7 +82,7 @@ _ENVIRONMENT = {
 
 
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment for git: what there is, without any word to git that is not ours."""
+    """Return an environment for git, without any variable that steers git except the host's own."""
     kept = {
         name: value
         for name, value in without_relative(environ).items()

@@ -1,22 +1,22 @@
-"""The program that starts and keeps one child: what that starts cannot get away from it.
+"""The keeper: a program that starts one child and ends all that comes of it.
 
     host ──┬── keeper ── child ── …
            └── keeper ── child ── …
 
 A process that detaches itself (`setsid`, a daemon) loses its parent, and perhaps its environment and its name
-too. On Linux it gets another parent: the next *subreaper* above it, which the keeper is. So all that ever
-came of a child is below its keeper, whatever it calls itself, and nothing else is.
+too. On Linux it gets another parent: the next *subreaper* above it, which is the keeper. So all descendants
+of a child stay below its keeper, whatever they call themselves, and nothing else does.
 
-A keeper tells the host how its child ended, takes what ends off the system's list, and goes when nothing is
-left. It ends what is left when the child has ended, when the host asks for it, and when the host is gone,
-which closes the socket between them. If it is killed itself, the system kills the child, and the host, or the
-next one (`leftovers`), ends the rest.
+A keeper tells the host how its child ended, reaps processes that end, and exits when none is left. It ends
+what is left when the child has ended, when the host asks for it, and when the host is gone, which closes the
+socket between them. If the keeper itself is killed, the system kills the child, and the host kills the
+child's process group.
 
-Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
+Elsewhere there are no subreapers: a process that leaves the child's session is lost.
 
-It runs by itself, with no other file of the package, so that it starts fast and stays small (`child`). On its
-socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It says "failed ERRNO" or
-"started PID", then "ended CODE", where a signal is a negative code, and "left PID …" if some would not go.
+It runs alone, without any other file of the package, so that it starts fast and stays small (`child`). On its
+socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It answers "failed ERRNO" or "started PID",
+then "ended CODE", where a signal is a negative code, and "left PID …" if some processes could not be ended.
 """
 
 from __future__ import annotations
@@ -33,68 +33,68 @@ from collections.abc import Callable
 from types import FrameType
 
 HEADER = 8
-"""Bytes that say how long the request is that follows."""
+"""Length of the header of a request, in bytes. It has the length of the request."""
 
 Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
-"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and its
+"""The program and its arguments, its environment, its directory, the terminal that becomes its own, and its
 umask, or -1 to leave that as it is."""
 
 _GRACE = 1.0
-"""How long what a child or the host left behind may take to end by itself, in seconds."""
+"""Time for what a child or the host left behind to end by itself, in seconds."""
 _PATIENCE = 5.0
-"""How long what was killed may take to go. What another user owns, as after `sudo`, cannot be killed."""
+"""Time for killed processes to go, in seconds. Those of another user, as after `sudo`, cannot be killed."""
 _LOOK, _LAST_LOOK = 0.02, 0.5
 _REAL_TIME = 32
-"""Signals from here on have no meaning of their own."""
+"""First signal without a meaning of its own."""
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(link: int) -> None:
     """Start a child, and stay until nothing of it is left."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # they are meant for the host
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # they are for the host
         signal.signal(number, signal.SIG_IGN)
     os.set_inheritable(link, False)
     request = receive(link)
-    control_process(_SET_CHILD_SUBREAPER, 1)  # the parent of all that loses its own below
+    control_process(_SET_CHILD_SUBREAPER, 1)  # orphans below become its children
     woken = wake_when_children_end()
     child, error = start(request)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):  # they are the child's now
+    for stream in range(3):  # the streams belong to the child now
         os.dup2(nothing, stream)
-    say(link, f"failed {error}" if error else f"started {child}")
+    send_line(link, f"failed {error}" if error else f"started {child}")
     if error:
         return
 
     def reap() -> bool:
-        """Tell of the child's end. Returns whether it has come."""
-        codes = [code for pid, code in ended() if pid == child]
+        """Tell the host of the child's end. Returns whether it has come."""
+        codes = [code for pid, code in reap_children() if pid == child]
         for code in codes:
-            say(link, f"ended {code}")
+            send_line(link, f"ended {code}")
         return bool(codes)
 
     grace, hangup = _GRACE, False
     while not reap():
         if link in wait_for(link, woken):
-            grace, hangup = asked(link)
+            grace, hangup = read_end_request(link)
             break
     left = end_all(child, grace, hangup=hangup, woken=woken, reap=reap)
     if left:
-        say(link, f"left {' '.join(map(str, left))}")
+        send_line(link, f"left {' '.join(map(str, left))}")
 
 
 # -- words with the host -------------------------------------------------------------------------------------
 
 
 def receive(link: int) -> Request:
-    """What to start."""
+    """Receive what to start."""
     data = bytearray()
     while len(data) < HEADER or len(data) < HEADER + int.from_bytes(data[:HEADER], "big"):
         data += os.read(link, 1 << 20) or sys.exit(1)
     return marshal.loads(data[HEADER:])  # noqa: S302 - our own host made it
 
 
-def asked(link: int) -> tuple[float, bool]:
-    """How all shall end: after which grace, and whether with a hang-up first. Silence: the host is gone."""
+def read_end_request(link: int) -> tuple[float, bool]:
+    """Read how all shall end: the grace, and whether HUP comes first. An end of file: the host is gone."""
     try:
         words = os.read(link, 64).split()
     except OSError:
@@ -102,8 +102,8 @@ def asked(link: int) -> tuple[float, bool]:
     return (float(words[1]), words[2] == b"1") if words else (_GRACE, True)
 
 
-def say(link: int, words: str) -> None:
-    """Tell the host, if it is there."""
+def send_line(link: int, words: str) -> None:
+    """Send a line to the host, if it is there."""
     with contextlib.suppress(OSError):
         os.write(link, words.encode() + b"\n")
 
@@ -112,26 +112,26 @@ def say(link: int, words: str) -> None:
 
 
 def start(request: Request) -> tuple[int, int]:
-    """Start the program in a session of its own. Returns its pid, or why not."""
+    """Start the program in a session of its own. Returns its pid, and the number of the error or 0."""
     reader, writer = os.pipe()  # closed by the program's start
     child = os.fork()
     if not child:
         try:
-            become(request)
+            run_program(request)
         except OSError as error:
             os.write(writer, b"%d" % (error.errno or errno.EINVAL))
         finally:
             os._exit(1)
     os.close(writer)
-    told = os.read(reader, 16)
+    failure = os.read(reader, 16)
     os.close(reader)
-    if told:
+    if failure:
         os.waitpid(child, 0)
-    return child, int(told or 0)
+    return child, int(failure or 0)
 
 
-def become(request: Request) -> None:
-    """Be the program."""
+def run_program(request: Request) -> None:
+    """Turn this process into the program."""
     argv, environ, folder, terminal, umask = request
     os.setsid()
     control_process(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -142,12 +142,12 @@ def become(request: Request) -> None:
         os.umask(umask)
     for number in range(1, _REAL_TIME):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)  # whatever the host was started to ignore
+            signal.signal(number, signal.SIG_DFL)  # the host may have been started with some ignored
     os.execve(argv[0], argv, environ)  # noqa: S606 - to start programs is what this is for
 
 
 def own_terminal(path: bytes) -> None:
-    """Make a terminal the session's own, which it is when its leader opens one, or says so."""
+    """Make a terminal the session's own: its leader opens it, or asks for it."""
     import fcntl  # noqa: PLC0415 - agents have no terminal
     import termios  # noqa: PLC0415 - the same
 
@@ -161,12 +161,12 @@ def own_terminal(path: bytes) -> None:
 
 
 def is_linux() -> bool:
-    """Whether there are subreapers and `/proc`."""
+    """Tell whether this system has subreapers and `/proc`."""
     return sys.platform == "linux"
 
 
 def control_process(option: int, value: int) -> None:
-    """Have the system treat this process in another way, where it can."""
+    """Set an option of this process, where the system has it."""
     if is_linux():
         import ctypes  # noqa: PLC0415 - it does not offer this elsewhere
 
@@ -174,7 +174,7 @@ def control_process(option: int, value: int) -> None:
 
 
 def wake_when_children_end() -> int:
-    """A descriptor that becomes readable then."""
+    """Return a descriptor that becomes readable when children end."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
@@ -188,26 +188,26 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 
 
 def wait_for(link: int, woken: int) -> list[int]:
-    """Wait until the host or a child has something to tell. Returns what is readable."""
+    """Wait until the host has sent something or a child has ended. Returns the readable descriptors."""
     ready, _, _ = select.select([link, woken], [], [])
     if woken in ready:
         os.read(woken, 4096)
     return ready
 
 
-def ended() -> list[tuple[int, int]]:
-    """The children that have ended since, and how: with a code, or a signal as a negative number."""
+def reap_children() -> list[tuple[int, int]]:
+    """Reap the children that have ended. Returns pids and exit codes; a signal is a negative code."""
     found: list[tuple[int, int]] = []
     try:
-        while (told := os.waitpid(-1, os.WNOHANG))[0]:
-            found.append((told[0], os.waitstatus_to_exitcode(told[1])))
+        while (ended_child := os.waitpid(-1, os.WNOHANG))[0]:
+            found.append((ended_child[0], os.waitstatus_to_exitcode(ended_child[1])))
     except ChildProcessError:
         pass
     return found
 
 
 def has_children() -> bool:
-    """Whether anything runs that would be waited for."""
+    """Tell whether there is any child."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -215,8 +215,8 @@ def has_children() -> bool:
     return True
 
 
-def kept(child: int) -> list[int]:
-    """All that has come of a child and still runs, the child first: told first, it ends as it was told."""
+def descendants(child: int) -> list[int]:
+    """Return the running descendants of a child, the child first, so that it is signalled first."""
     if not is_linux():
         return session(child)
     if not has_children():
@@ -229,7 +229,7 @@ def kept(child: int) -> list[int]:
 
 
 def parents() -> dict[int, int]:
-    """The parent of each process that runs."""
+    """Return the parent of each running process."""
     found: dict[int, int] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - no other file is imported
         if name.isdigit():
@@ -244,12 +244,12 @@ def parents() -> dict[int, int]:
 
 
 def session(leader: int) -> list[int]:
-    """The processes of a session."""
+    """Return the processes of a session."""
     import subprocess  # noqa: PLC0415 - on Linux it is not needed
 
-    told = subprocess.run(["/bin/ps", "-A", "-o", "pid=,stat="], capture_output=True, check=False).stdout
+    listed = subprocess.run(["/bin/ps", "-A", "-o", "pid=,stat="], capture_output=True, check=False).stdout
     found: list[int] = []
-    for line in told.splitlines():
+    for line in listed.splitlines():
         pid, state = line.split()[:2]
         try:
             if not state.startswith(b"Z") and os.getsid(int(pid)) == leader:
@@ -260,20 +260,20 @@ def session(leader: int) -> list[int]:
 
 
 def end_all(child: int, grace: float, *, hangup: bool, woken: int, reap: Callable[[], object]) -> list[int]:
-    """End what has come of a child: ask it, and kill what does not listen. Returns what would not go.
+    """End a child and its descendants with signals, KILL last. Returns the pids that could not be ended.
 
-    An interactive shell ignores TERM, and ends its jobs when it gets HUP. Whoever appears meanwhile is asked,
-    too. A stopped one is continued, so that it can react.
+    An interactive shell ignores TERM, and ends its jobs when it gets HUP. Processes that appear meanwhile are
+    signalled, too. A stopped one is continued, so that it can react.
     """
     asks = (signal.SIGHUP, signal.SIGTERM) if hangup else (signal.SIGTERM,)
     left: list[int] = []
     for step, limit in (*((ask, grace / len(asks)) for ask in asks), (signal.SIGKILL, _PATIENCE)):
         deadline = time.monotonic() + limit
-        told: set[int] = set()
+        signalled: set[int] = set()
         delay = _LOOK
-        while left := kept(child):
-            tell([pid for pid in left if pid not in told], step, signal.SIGCONT)
-            told.update(left)
+        while left := descendants(child):
+            send_signals([pid for pid in left if pid not in signalled], step, signal.SIGCONT)
+            signalled.update(left)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 break
@@ -285,8 +285,8 @@ def end_all(child: int, grace: float, *, hangup: bool, woken: int, reap: Callabl
     return left
 
 
-def tell(pids: list[int], *signals: int) -> None:
-    """Send signals."""
+def send_signals(pids: list[int], *signals: int) -> None:
+    """Send signals to processes."""
     for pid in pids:
         for number in signals:
             with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""The one place where the host starts processes: children that are kept, and brief commands.
+"""Starts all processes of the host: children with keepers, and brief commands.
 
-A brief command (`brief`) is run for its answer, and is gone when the caller goes on.
+A brief command (`brief`) is run for its output, and is gone when the caller continues.
 """
 
 from __future__ import annotations
@@ -18,25 +18,19 @@ from pathlib import Path
 from typing import IO
 
 from serai.errors import ProcessNotStarted
-from serai.machine import umask
-from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
+from serai.machine.processes.child import Child, StartedChild, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.leftovers import ChildNotes
+from serai.machine.safe_paths import persons_umask
 
 
 class Processes:
     """The children of this host.
 
-    A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
-    it. Should that be killed too, the next start does (`leftovers.py`).
-
-    Args:
-        notes: Where it is noted what runs, for the next start; without it, nowhere.
+    Each child has a keeper (`keeper.py`), which ends all its descendants also when the host is killed.
     """
 
-    def __init__(self, notes: Path | None = None) -> None:
-        self._notes = ChildNotes(notes) if notes is not None else None
+    def __init__(self) -> None:
         self._children: set[Child] = set()
         self._spawning = asyncio.Lock()
         self._closed = False
@@ -53,58 +47,50 @@ class Processes:
         stderr: int = subprocess.DEVNULL,
         terminal: str | None = None,
     ) -> Child:
-        """Start a process in a session of its own. The event loop goes on meanwhile.
+        """Start a process in a session of its own. The event loop is not blocked meanwhile.
 
         When this is cancelled, a child that has started all the same is ended.
 
         Args:
-            argv: The program and its arguments. A name without a slash is looked for in the folders of `PATH`
-                that are the same from everywhere.
-            what: What it is, for people.
-            cwd: Where it runs; by default where the host does.
-            environ: Its whole environment; by default the host's without its secrets.
-            stdin: As `subprocess.Popen` takes it, and so are `stdout` and `stderr`.
-            stdout: What it prints.
-            stderr: What it complains about.
-            terminal: The path of a terminal that shall be the session's own.
+            argv: The program and its arguments. A name without a slash is looked for in the absolute entries
+                of `PATH`.
+            what: A name of the process for people.
+            cwd: The working directory; by default the host's.
+            environ: The whole environment; by default the host's without its secrets.
+            stdin: The standard input, as `subprocess.Popen` takes it; so are `stdout` and `stderr`.
+            stdout: The standard output.
+            stderr: The standard error.
+            terminal: The path of a terminal that becomes the session's own.
 
         Raises:
-            ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
+            ProcessNotStarted: The program or the directory does not exist, or the system or the disk has no
                 room.
         """
         environ = inheritable(os.environ) if environ is None else environ
 
-        def spawn() -> Kept:
+        def spawn() -> StartedChild:
             try:
-                kept = start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
+                return start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
             except (OSError, ValueError) as error:
                 raise _refusal(argv[0], what, cwd, error) from error
-            if self._notes is not None:
-                self._notes.add(kept.pid)
-            return kept
 
         async def begin() -> Child:
             async with self._spawning:
                 if self._closed:
                     raise ProcessNotStarted(f"{what} was not started, since the host is closing")
                 kept = await asyncio.to_thread(spawn)
-                child = Child(kept, what, on_terminal=terminal is not None, forget=self._forget)
+                child = Child(kept, what, on_terminal=terminal is not None, forget=self._children.discard)
                 self._children.add(child)
             return child
 
         return await uninterrupted(begin(), undo=_end_child)
 
     async def close(self, grace: float = 5.0) -> None:
-        """End all children and start no more. Cancelling it leaves the rest to the keepers."""
+        """End all children and start no more. When cancelled, the keepers end the rest."""
         self._closed = True
         async with self._spawning:
-            pass  # whoever is being started is a child now, and nobody is after that
+            pass  # a start that is under way has ended now, and no other begins
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
-
-    def _forget(self, child: Child) -> None:
-        self._children.discard(child)
-        if self._notes is not None:
-            self._notes.remove(child.pid)
 
 
 async def _end_child(child: Child) -> None:
@@ -117,34 +103,28 @@ async def _end_child(child: Child) -> None:
 def _request(
     argv: Sequence[str], environ: Mapping[str, str], cwd: Path | None, terminal: str | None
 ) -> Request:
-    """What the keeper is asked for.
+    """Make the request to the keeper.
 
     Raises:
-        OSError: There is no such program, or it may not be run.
-        ValueError: No program could be given this.
+        OSError: There is no such program.
+        ValueError: An argument or a variable cannot be given to a program.
     """
-    words = [os.fsencode(each) for each in (_find(argv[0], environ, cwd), *argv[1:])]
+    words = [os.fsencode(each) for each in (_find(argv[0], environ), *argv[1:])]
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
     if any(b"\0" in each for each in (*words, *encoded, *encoded.values())):
         raise ValueError("embedded null byte")
     if any(not name or b"=" in name for name in encoded):
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(cwd.absolute() if cwd is not None else Path.cwd())
-    return words, encoded, folder, os.fsencode(terminal) if terminal else None, umask.persons()
+    return words, encoded, folder, os.fsencode(terminal) if terminal else None, persons_umask()
 
 
-def _find(name: str, environ: Mapping[str, str], cwd: Path | None) -> str:
-    """Where the program is. The system itself might find fault with a directory in `PATH` instead."""
-    if "/" not in name:
-        found = find_program(name, environ)
-        if found is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-        return found
-    path = Path(cwd or "").absolute() / name
-    path.stat()
-    if not os.access(path, os.X_OK) or path.is_dir():
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
-    return str(path)
+def _find(name: str, environ: Mapping[str, str]) -> str:
+    """Return the path of a program. The system would look in relative entries of `PATH`, too."""
+    found = name if "/" in name else find_program(name, environ)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return found
 
 
 def _refusal(name: str, what: str, cwd: Path | None, error: OSError | ValueError) -> ProcessNotStarted:
@@ -175,23 +155,24 @@ async def brief(
     grace: float = 0,
     umask: int = -1,
 ) -> AsyncGenerator[Process]:
-    """A command in a group of its own, for the time of the block.
+    """Run a command in a process group of its own. the length of the block.
 
-    However the block is left, nothing remains: the group is ended, and our ends of the pipes are closed.
-    Being cancelled, also more than once and also while the command starts, is told after that.
+    However the block is left, the group is ended, and the host's ends of the pipes are closed. A
+    cancellation, also a repeated one and also while the command starts, is raised after that.
 
     Args:
         argv: The program and its arguments; no shell sees them.
-        folder: Where to run it; `None` is where the host runs.
-        environment: All of its variables.
-        stdin: What it reads, as for a subprocess of asyncio; and so `stdout` and `stderr`.
-        stdout: What it prints.
-        stderr: What it complains about.
-        grace: Seconds between TERM and KILL, for a command that is not at its end; without them it gets KILL.
-        umask: Its umask; by default the host's own. What writes a person's files has `umask.persons()`.
+        folder: The working directory; `None` for the host's.
+        environment: The whole environment.
+        stdin: The standard input, as for a subprocess of asyncio; so are `stdout` and `stderr`.
+        stdout: The standard output.
+        stderr: The standard error.
+        grace: Seconds between TERM and KILL, for a command that still runs; without them it gets KILL.
+        umask: The umask; by default the host's. A command that writes a person's files needs
+            `persons_umask()`.
 
     Raises:
-        OSError: It could not be started.
+        OSError: The command could not be started.
         ValueError: An argument or a variable cannot be given to a program.
     """
     starting = asyncio.create_subprocess_exec(
@@ -213,7 +194,7 @@ async def brief(
 
 
 async def feed(process: Process, data: bytes) -> None:
-    """Write what a brief command reads. It need not read all."""
+    """Write to the standard input of a brief command and close it. The command need not read all."""
     assert process.stdin is not None  # noqa: S101 - it was asked for
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(data)
@@ -222,7 +203,7 @@ async def feed(process: Process, data: bytes) -> None:
 
 
 async def beginning(stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """The first bytes of what comes; the rest is read too, so that nobody waits for it to be read."""
+    """Return the first bytes of a stream. The rest is read and dropped, so that its writer never waits."""
     assert stream is not None  # noqa: S101 - it was asked for
     kept = bytearray()
     while piece := await stream.read(1 << 16):
@@ -231,26 +212,24 @@ async def beginning(stream: asyncio.StreamReader | None, most: int) -> bytes:
 
 
 def kill(process: Process) -> None:
-    """End a brief command and what it started, at once."""
+    """Kill a brief command and its process group."""
     _signal(process, signal.SIGKILL)
 
 
 async def _end(process: Process, grace: float) -> None:
-    """End the command, also when a loop that closes cancels all of its tasks, and so this one."""
+    """End the command, also when a closing loop cancels all of its tasks, and so this one."""
     if grace:
         _signal(process, signal.SIGTERM)
         with suppress(TimeoutError, asyncio.CancelledError):
             await asyncio.wait_for(process.wait(), grace)
-    # The first of the group may have gone without the others. Nobody can have its number so soon.
+    # The leader of the group may have ended before the others. Its number is not reused so soon.
     kill(process)
     if process.stdin is not None:
         process.stdin.close()
     ended = False
     while not ended:
         with suppress(asyncio.CancelledError):
-            await (
-                process.communicate()
-            )  # what is left in the pipes has to be read before they count as closed
+            await process.communicate()  # the pipes count as closed once they are read to the end
             ended = True
 
 

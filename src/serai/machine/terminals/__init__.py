@@ -1,1 +1,1 @@
-"""Terminals: a real pty each, read in batches, with the shell's commands told apart."""
+"""Terminals: a real pty each, read in batches, with the commands of the shell recognised."""

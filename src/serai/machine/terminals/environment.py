@@ -1,4 +1,4 @@
-"""What a terminal starts, and the environment that it starts it with."""
+"""The command and the environment of a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serai.machine.processes.environment import inheritable
 
 _SCRIPTS = Path(__file__).parent / "shell"
 
-# They describe the terminal that the host was started from, which is not the one that is started here.
+# They describe the terminal that the host was started from, not the new one.
 _OF_ANOTHER_TERMINAL = frozenset(
     {"COLUMNS", "LINES", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "VTE_VERSION"}
 )
@@ -26,11 +26,11 @@ class ShellLaunch:
     argv: list[str]
     environ: dict[str, str]
     integrated: bool
-    """Whether the shell will tell of its commands."""
+    """True when the shell reports its commands."""
 
 
 def default_shell(environ: Mapping[str, str]) -> str:
-    """The person's shell; without one, bash, else `sh`."""
+    """Return the person's shell; without one, bash, else `sh`."""
     for shell in (environ.get("SHELL", ""), "/bin/bash", "/usr/bin/bash"):
         if shell.startswith("/") and os.access(shell, os.X_OK) and Path(shell).is_file():
             return shell
@@ -44,7 +44,7 @@ def plan_launch(
     extra: Mapping[str, str] | None = None,
     nonce: str,
 ) -> ShellLaunch:
-    """What to start. A bash or a zsh without arguments gets the shell integration.
+    """Return the command of a terminal with its environment. A bash or zsh without arguments is integrated.
 
     Args:
         argv: The command; `None` for the person's shell.
@@ -63,7 +63,7 @@ def plan_launch(
 def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> ShellLaunch | None:
     if len(command) != 1:
         return None
-    login = sys.platform == "darwin"  # there every terminal's shell is a login shell
+    login = sys.platform == "darwin"  # macOS starts login shells in terminals
     match Path(command[0]).name:
         case "bash":
             environ = {**environ, "SERAI_NONCE": nonce}

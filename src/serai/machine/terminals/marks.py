@@ -1,11 +1,12 @@
-"""What a terminal's output tells: text, commands, the directory and the title, as AHP actions.
+"""Parses the output of a terminal: text, commands, the directory and the title, as AHP actions.
 
-The shells of `shell/` write private marks (`ESC ] 633 ; NONCE ; …`). They are taken out of the text, and so
-are those of other shell integrations (`633` and `133`), which mean nothing without the nonce: a file that is
-shown may hold anything. All other escapes stay as they are; a title (`0` and `2`) is told as well.
+The shell scripts in `shell/` write private marks (`ESC ] 633 ; NONCE ; …`). They are removed from the text,
+and so are those of other shell integrations (`633` and `133`), which mean nothing without the nonce: a file
+that is shown may contain anything. All other escapes stay as they are; a title (`0` and `2`) is reported as
+well.
 
-A control string ends as it does in terminals: with BEL, ST, CAN, SUB, or where the next escape begins. Until
-its end is there one that may be ours is held back, up to a bound.
+A control string ends as it does in terminals: with BEL, ST, CAN, SUB, or where the next escape begins. One
+that may be a mark is held back until its end, up to a bound.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from pathlib import Path
 from serai.ahp import actions as a
 
 HELD_BOUND = 64 * 1024
-"""Longest control string that is waited for, in characters. Our own are shorter."""
+"""Longest control string that is held back, in characters. Marks of the own shells are shorter."""
 TITLE_SHOWN = 256
-"""Most characters of a title that are told."""
+"""Longest title that is reported, in characters."""
 _ECHO_BOUND = 16 * 1024
-_UNSEEN = 137
-"""What is told of an end that nobody saw. Who would have seen it was killed, and what it kept is killed then:
-128 and the number of that signal."""
+_UNKNOWN_EXIT = 137
+"""Exit code of a program whose end nobody saw: 128 and the number of KILL. Its keeper was killed, and the
+program with it."""
 
 _OSC = re.compile("\x1b\\]")
 _KNOWN = re.compile("\x1b\\]([02]|[16]33);([^\x07\x18\x1a\x1b]*)(\x07|\x1b\\\\|\x18|\x1a|(?=\x1b[^\\\\]))")
@@ -33,35 +34,35 @@ _OUR_OPENINGS = tuple(f"\x1b]{number};" for number in _OURS)
 _ABORTED = ("\x18", "\x1a")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _ESCAPED = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
-# Escape sequences, as far as they are in what a line editor writes: CSI, control strings, two-character ones.
+# Escape sequences that line editors write: CSI, control strings, and those of two characters.
 _SEQUENCE = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]")
 
 
-class TerminalOutput:
-    """Takes the output of one terminal in any pieces, and gives it as actions, in their order.
+class TerminalParser:
+    """Parses the output of one terminal, in pieces of any size, into actions in their order.
 
     Text is in one action as long as nothing else happens. Of titles and directories only the last is kept: a
     program may set a title with every line that it writes.
 
     Args:
-        nonce: What real marks carry. Without one there are none.
+        nonce: The nonce of real marks. Without one there are none.
     """
 
     def __init__(self, nonce: str | None) -> None:
         self.size = 0
-        """How many characters of text wait to be taken."""
+        """Number of characters of text that wait to be taken."""
         self.at_prompt = False
-        """Whether the shell waits for a command, as far as it has told."""
+        """True while the shell waits for a command, as far as it reports that."""
         self._nonce = nonce
         self._held = ""
         self._echo: str | None = None
-        """What was typed since the prompt, as the shell shows it; `None` outside of it."""
+        """Text that was typed since the prompt, as the shell shows it; `None` outside of a prompt."""
         self._actions: list[a.TerminalAction] = []
         self._text: list[str] = []
         self._title: str | None = None
         self._cwd: str | None = None
-        self._told: tuple[str | None, str | None] = None, None
-        """The title and the directory that were taken last."""
+        self._last_taken: tuple[str | None, str | None] = None, None
+        """Title and directory that were taken last."""
         self._exited: a.TerminalExitedAction | None = None
         self._detects = False
         self._commands = 0
@@ -72,10 +73,10 @@ class TerminalOutput:
         return bool(self._actions or self._text) or any(each is not None for each in news)
 
     def take(self) -> list[a.TerminalAction]:
-        """All that waits; then nothing does."""
+        """Take all actions that wait."""
         self._end_text()
         actions, self._actions = self._actions, []
-        title, cwd = self._told
+        title, cwd = self._last_taken
         if self._title is not None:
             title = self._title
             actions.append(a.TerminalTitleChangedAction(title=title))
@@ -84,14 +85,14 @@ class TerminalOutput:
             actions.append(a.TerminalCwdChangedAction(cwd=cwd))
         if self._exited is not None:
             actions.append(self._exited)
-        self._told = title, cwd
+        self._last_taken = title, cwd
         self._title = self._cwd = self._exited = None
         self.size = 0
         return actions
 
     def feed(self, text: str) -> None:
-        """Take a piece of the output."""
-        # A single character is found a hundred times faster than two, and most output has none of some.
+        """Parse a piece of the output."""
+        # A single character is found a hundred times faster than two, and much output lacks one of them.
         if not self._held and (
             "\x1b" not in text or (("]" not in text or not _OSC.search(text)) and text[-1] != "\x1b")
         ):
@@ -107,7 +108,7 @@ class TerminalOutput:
                 self._mark(body)
             elif number not in _OURS and end not in _ABORTED:
                 title = cleaned(body)[:TITLE_SHOWN]
-                self._title = None if title == self._told[0] else title
+                self._title = None if title == self._last_taken[0] else title
         rest = _UNFINISHED.search(text, at)
         is_held = rest is not None and len(text) - rest.start() <= HELD_BOUND
         start = rest.start() if rest is not None and is_held else len(text)
@@ -115,15 +116,15 @@ class TerminalOutput:
         self._held = text[start:]
 
     def exited(self, status: int | None) -> None:
-        """The program has ended, and with it its output and the command that it ran last.
+        """Note that the program has ended, and with it the command that it ran last.
 
-        A terminal without a code is one that runs, so there is always one.
+        A terminal without an exit code counts as running, so there is always one.
         """
         if not self._held.startswith(_OUR_OPENINGS):
             self._show(self._held)
         self._held = ""
         self._finish(status)
-        self._exited = a.TerminalExitedAction(exit_code=_UNSEEN if status is None else status)
+        self._exited = a.TerminalExitedAction(exit_code=_UNKNOWN_EXIT if status is None else status)
 
     def _show(self, text: str) -> None:
         if text:
@@ -151,12 +152,12 @@ class TerminalOutput:
                 self._finish(int(status) if status.isascii() and status.isdigit() else None)
             case ["P", value] if value.startswith("Cwd=/"):
                 cwd = Path(_unescape(value.removeprefix("Cwd="))).as_uri()
-                self._cwd = None if cwd == self._told[1] else cwd
+                self._cwd = None if cwd == self._last_taken[1] else cwd
             case _:
                 pass
 
     def _start(self, line: str) -> None:
-        self._finish(None)  # the end of the one before was not told
+        self._finish(None)  # the end of the command before was not reported
         self.at_prompt = False
         self._commands += 1
         name = f"command-{self._commands}"
@@ -183,7 +184,7 @@ class TerminalOutput:
 
 
 def cleaned(title: str) -> str:
-    """A title without control characters: it is shown in lists, where they would do what they say."""
+    """Remove control characters from a title: it is shown in lists, where they would take effect."""
     return _CONTROL.sub("", title)
 
 
@@ -191,15 +192,15 @@ def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else "\\", text)
 
 
-def _line(told: str, echo: str | None, *, sure: bool) -> str:
-    """The command line: what the shell tells, or, when that may be an earlier one, what was typed.
+def _line(reported: str, echo: str | None, *, sure: bool) -> str:
+    """Return the command line that the shell reports, or the typed text where the report may be stale.
 
-    A shell that keeps repeated lines out of its history, or those that begin with a space, tells the line
-    before. If that is what was typed, it is right.
+    A shell that keeps repeated lines out of its history, or those that begin with a space, reports the line
+    before. If that is also what was typed, it is right.
     """
     if sure or not echo:
-        return told
+        return reported
     typed = _CONTROL.sub(" ", _SEQUENCE.sub("", echo)).strip()
-    if not typed or "".join(typed.split()).endswith("".join(told.split()) or " "):
-        return told
+    if not typed or "".join(typed.split()).endswith("".join(reported.split()) or " "):
+        return reported
     return typed

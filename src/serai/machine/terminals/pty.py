@@ -1,4 +1,4 @@
-"""A pseudo-terminal's two ends, and what is typed into it."""
+"""Pseudo-terminals, and the input to their programs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import termios
 from dataclasses import dataclass
 
 INPUT_BOUND = 1024 * 1024
-"""How much may wait for a program that does not read."""
+"""Most input that waits for a program that does not read, in bytes."""
 
-_IUTF8 = 0x4000  # the system then erases characters, not bytes; Python 3.11 has no name for it
+_IUTF8 = 0x4000  # makes the system erase characters, not bytes; Python 3.11 has no name for it
 _IFLAG = 0
 
 
@@ -24,14 +24,14 @@ class Pty:
     path: str
 
     def close(self) -> None:
-        """Close both."""
+        """Close both ends."""
         for end in (self.master, self.slave):
             with contextlib.suppress(OSError):
                 os.close(end)
 
 
 def open_pty(cols: int, rows: int) -> Pty:
-    """A new pseudo-terminal of that size.
+    """Open a new pseudo-terminal.
 
     Raises:
         OSError: The system has no more of them.
@@ -51,12 +51,12 @@ def open_pty(cols: int, rows: int) -> Pty:
 
 
 def resize(master: int, cols: int, rows: int) -> None:
-    """Give it another size. The system tells the program in the foreground (`SIGWINCH`)."""
+    """Set the size. The system tells the program in the foreground (`SIGWINCH`)."""
     termios.tcsetwinsize(master, (rows, cols))
 
 
 class Keyboard:
-    """What is typed, on its way to a program that may not be reading. It never blocks.
+    """The input of a program that may not be reading. Writing never blocks.
 
     Args:
         master: The host's end.
@@ -69,7 +69,7 @@ class Keyboard:
         self._closed = False
 
     def write(self, data: bytes) -> bool:
-        """Type. Returns `False`, and types nothing of it, when too much waits or the terminal is gone."""
+        """Type some data. Returns `False`, and types nothing, when too much waits or the terminal is gone."""
         if self._closed or len(self._waiting) + len(data) > INPUT_BOUND:
             return False
         idle = not self._waiting
@@ -81,7 +81,7 @@ class Keyboard:
         return True
 
     def close(self) -> None:
-        """Type no more. What waits is dropped."""
+        """Accept no more input. What waits is dropped."""
         if self._waiting:
             self._loop.remove_writer(self._master)
             self._waiting.clear()
@@ -94,5 +94,5 @@ class Keyboard:
         except BlockingIOError:
             return
         except OSError:
-            self._waiting.clear()  # nobody is there to read it
+            self._waiting.clear()  # the program is gone
         self._loop.remove_writer(self._master)

@@ -1,7 +1,7 @@
-"""A terminal's state whose content is bounded: the oldest goes first, and what went is said. Pure.
+"""A terminal's state with bounded content: the oldest is cut, and a notice says so. Pure.
 
-AHP has no action for this. So it is the host's own state that is bounded, and with it what newcomers are
-told; a client that has been there all along has seen everything anyway.
+AHP has no action for this. So only the host's own state is bounded, and with it what new clients get; a
+client that has followed all along has seen everything.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SCROLLBACK = 1024 * 1024
 """Most characters of a terminal's content that are kept."""
 
 _PART = 256
-"""What a part counts for beside its text: many small commands are bounded too."""
+"""Size of a part beside its text, so that many small commands are bounded, too."""
 _LINE = 4096
-"""How far the next line may begin after the place where text is cut."""
+"""Longest way from the cut to the beginning of the next line, in characters."""
 _MANY = 4096
 """Most pieces of text that wait beside the state."""
 
@@ -45,18 +45,18 @@ class BoundedTerminal(LiveState[TerminalState]):
     def __init__(self, state: TerminalState, bound: int = SCROLLBACK) -> None:
         self._live = LiveTerminal(state)
         self._texts: list[str] = []
-        """Text that comes after the state's own, not yet part of it."""
+        """Text that follows the state's own, and is not yet part of it."""
         self.cut = 0
-        """How many characters have been cut since the beginning, or since it was cleared."""
+        """Number of characters that were cut since the beginning, or since the terminal was cleared."""
         self.notice = ""
-        """The first part's text, in the place of what was cut; empty when nothing was."""
+        """Text of the first part, which stands for what was cut; empty when nothing was."""
         self._bound = bound
         self._size = sum(map(_size, state.content))
         self._keep_bound()
 
     @property
     def head(self) -> TerminalState:
-        """The state but for output that is still growing: to look at, not to change or keep."""
+        """The state without output that is still growing: to look at, not to change or keep."""
         return self._live.head
 
     @property
@@ -68,11 +68,11 @@ class BoundedTerminal(LiveState[TerminalState]):
         return self._live
 
     def snapshot(self) -> TerminalState:
-        """The state as a value of its own."""
+        """Return the state as a value of its own."""
         return self.whole.snapshot()
 
     def apply(self, action: a.StateAction, now: Number) -> None:
-        """Change the state, and cut what is too much."""
+        """Apply an action to the state, and cut what is too much."""
         if isinstance(action, a.TerminalDataAction):
             self._texts.append(action.data)
             self._size += len(action.data)
@@ -82,7 +82,7 @@ class BoundedTerminal(LiveState[TerminalState]):
             self.whole.apply(action, now)
         match action:
             case a.TerminalCommandExecutedAction():
-                self._size += _PART * 2 + len(action.command_line)  # and text after it begins a part
+                self._size += _PART * 2 + len(action.command_line)  # text after it begins another part
             case a.TerminalClearedAction():
                 self._size = self.cut = 0
                 self.notice = ""
@@ -93,27 +93,37 @@ class BoundedTerminal(LiveState[TerminalState]):
     def _keep_bound(self) -> None:
         if self._size <= self._bound:
             return
-        state = self._live.snapshot()
+        state, room = self._live.snapshot(), self._bound // 2
         content = state.content[1:] if self.notice else state.content
-        match content[-1:]:
-            case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as last]:
-                content[-1] = with_text(last, _text(last) + "".join(self._texts))
-            case _:
-                content.append(TerminalUnclassifiedPart(value="".join(self._texts)))
-        self._texts.clear()
-        content, cut = _newest(content, self._bound // 2)
-        self.cut += cut
+        self._texts, cut = _newest_text(self._texts, room)
+        waiting = sum(map(len, self._texts))
+        content, cut_before = _newest_parts(content, room - waiting)
+        self.cut += cut + cut_before
         self.notice = f"[… {self.cut:,} characters cut]\r\n" if self.cut else ""
         if self.notice:
             content.insert(0, TerminalUnclassifiedPart(value=self.notice))
-        self._size = sum(map(_size, content))
+        self._size = waiting + sum(map(_size, content))
         self._live = LiveTerminal(replace(state, content=content))
 
 
-def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
-    """The newest parts that fit, and how many characters were cut.
+def _newest_text(texts: list[str], room: int) -> tuple[list[str], int]:
+    """Return the newest text that fits, and the number of characters that were cut before it."""
+    cut = excess = max(0, sum(map(len, texts)) - room)
+    if not excess:
+        return texts, 0
+    first = 0
+    while excess >= len(texts[first]):
+        excess -= len(texts[first])
+        first += 1
+    end = _from_line(texts[first][excess:])
+    cut += len(texts[first]) - excess - len(end)
+    return [end, *texts[first + 1 :]], cut
 
-    The first keeps its end, from the beginning of a line where there is one near.
+
+def _newest_parts(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
+    """Return the newest parts that fit, and the number of characters that were cut before them.
+
+    The first keeps its end. The last one stays also without a text: text that waits belongs to it.
     """
     for index in range(len(content) - 1, -1, -1):
         part, text = content[index], _text(content[index])
@@ -122,12 +132,16 @@ def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[Termina
             room -= size
             continue
         room = max(0, room - size + len(text))
-        end = text[len(text) - room :]
-        end = end[end.find("\n", 0, _LINE) + 1 :]
+        end = _from_line(text[len(text) - room :])
         cut = sum(len(_text(each)) for each in content[:index]) + len(text) - len(end)
         kept = content[index + 1 :]
         return [with_text(part, end), *kept] if end or not kept else kept, cut
     return content, 0
+
+
+def _from_line(text: str) -> str:
+    """Return a text from the beginning of its first line that is whole, if that is near."""
+    return text[text.find("\n", 0, _LINE) + 1 :]
 
 
 def _text(part: TerminalContentPart) -> str:

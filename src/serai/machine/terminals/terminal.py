@@ -1,4 +1,4 @@
-r"""A terminal: a program on a pty of its own, as batches of AHP actions.
+r"""A terminal: a program on a pty of its own, whose output comes as batches of AHP actions.
 
     terminal = await Terminal.start(processes, cwd=Path.home())
     terminal.write("ls\r")
@@ -25,55 +25,53 @@ from serai.errors import InvalidParams, ProcessNotStarted
 from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.environment import plan_launch
-from serai.machine.terminals.marks import TerminalOutput
+from serai.machine.terminals.marks import TerminalParser
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
 
 BATCH = 128 * 1024
-"""About how much text is in a batch, at most. It becomes one message, of six times as many bytes if all of it
-has to be escaped, and there are clients that take no more than 1 MiB."""
+"""Most text in a batch, roughly, in characters. A batch becomes one message, of six times as many bytes if
+all of it has to be escaped, and there are clients that take no more than 1 MiB."""
 GATHER = 0.001
-"""How long a program that writes much is left alone, in seconds: then there is more to read at once."""
+"""Pause between two reads of a program that writes much, in seconds: then each read gets more."""
 _MUCH = 4000
 _PATIENCE = 0.008
-"""Text of a program that writes much waits so long for more, at most, in seconds: few large batches cost less
-than many small ones."""
+"""Longest time that text of a program that writes much waits for more, in seconds: few large batches cost
+less than many small ones."""
 _QUIET = 0.2
-"""Output that was written before the end may still be on its way for so long, in seconds."""
+"""Longest time that output from before the end may still be on its way, in seconds."""
 _RETRY = 0.2
 _LARGEST = 65535
 
 
-class _Desk(threading.local):
-    """Where the terminals of a thread put what they read, one after the other: it stays in the cache."""
+class _ReadBuffer(threading.local):
+    """The buffer that all terminals of a thread read into, one after the other: it stays in the cache."""
 
     def __init__(self) -> None:
         self.view = memoryview(bytearray(BATCH + 64 * 1024))
 
 
-_desk = _Desk()
+_read_buffer = _ReadBuffer()
 
 
 class Terminal:
-    """One running terminal. `start` makes it."""
+    """A running terminal. `start` makes it."""
 
-    def __init__(self, child: Child, pty: Pty, nonce: str | None, cols: int, rows: int) -> None:
-        self.cols = cols
-        self.rows = rows
+    def __init__(self, child: Child, pty: Pty, nonce: str | None) -> None:
         self._child = child
         self._master = pty.master
         self._keyboard = Keyboard(pty.master)
         self._loop = asyncio.get_running_loop()
         self._half = b""
-        """The beginning of a character whose end was not read yet."""
-        self._output = TerminalOutput(nonce)
+        """Beginning of a character whose end was not read yet."""
+        self._output = TerminalParser(nonce)
         self._news: asyncio.Future[None] | None = None
-        # While there is little, the loop says when there is more. While there is much, it is read by the
-        # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.
+        # Little output is read when the loop says that there is some. Much output is read by the clock, since
+        # asking the loop each time would cost more than reading. A full batch has to be taken first.
         self._awaits = False
         self._again: asyncio.TimerHandle | None = None
         self._last_read = 0.0
-        self._ripe = False
-        """Whether what waits may be taken: all of it, or enough, or it has waited long enough."""
+        self._is_ready = False
+        """True when the waiting text may be taken: it is all, or enough, or has waited long enough."""
         self._taken = 0.0
         self._hung_up = False
         self._over = asyncio.Event()
@@ -95,22 +93,22 @@ class Terminal:
     ) -> Terminal:
         """Start a program on a new terminal.
 
-        Cancelling it leaves nothing behind.
+        Cancelling leaves nothing behind.
 
         Args:
-            processes: Where the host's processes are started and written down.
-            argv: The program; by default the person's shell. A bash or zsh without arguments tells of its
+            processes: Starts the host's processes.
+            argv: The program; by default the person's shell. A bash or zsh without arguments reports its
                 commands.
-            cwd: Where it starts.
+            cwd: The working directory.
             cols: The width.
             rows: The height.
             environ: The environment to start from; by default the host's. Serai's own secrets are left out.
             extra: Variables to add to it.
-            what: What it is, for people: it stands in the record.
+            what: A name of the terminal for people.
 
         Raises:
             InvalidParams: It cannot have that size.
-            ProcessNotStarted: The program or the directory is not there, or the system has no room.
+            ProcessNotStarted: The program or the directory does not exist, or the system has no room.
         """
         _check_size(cols, rows)
         nonce = secrets.token_hex(16)
@@ -136,9 +134,9 @@ class Terminal:
                 pty.close()
                 raise
             os.close(pty.slave)
-            return cls(child, pty, nonce if launch.integrated else None, cols, rows)
+            return cls(child, pty, nonce if launch.integrated else None)
 
-        # The ends of the pty must stay open until the process has its own, also if nobody waits any more.
+        # The ends of the pty must stay open until the process has its own, also when this is cancelled.
         return await uninterrupted(begin(), undo=Terminal.end)
 
     @property
@@ -148,18 +146,18 @@ class Terminal:
 
     @property
     def exit(self) -> Exit | None:
-        """How the program ended; `None` while it runs."""
+        """The end of the program; `None` while it runs."""
         return self._child.exit
 
     # -- what the host does --------------------------------------------------------------------------------
 
     async def batch(self) -> list[TerminalAction]:
-        """Wait for what happens next: one or more actions in their order; none when the terminal has ended.
+        """Wait for the next actions, in their order; the list is empty when the terminal has ended.
 
-        The last is `terminal/exited`. Its code is the program's, or 128 and the number of the signal that
-        ended it; that of KILL when nobody saw it end. One task at a time; cancelling it loses nothing.
+        The last action is `terminal/exited`. Its code is the program's, or 128 and the number of the signal
+        that ended it; that of KILL when nobody saw it end. One task at a time; cancelling it loses nothing.
         """
-        while not self._ripe:
+        while not self._is_ready:
             if self._over.is_set():
                 return []
             self._news = self._loop.create_future()
@@ -167,7 +165,7 @@ class Terminal:
                 await self._news
             finally:
                 self._news = None
-        self._ripe = False
+        self._is_ready = False
         full = self._output.size >= BATCH
         actions = self._output.take()
         self._taken = self._loop.time()
@@ -176,51 +174,46 @@ class Terminal:
         return actions
 
     def write(self, text: str) -> bool:
-        """Type. Returns `False`, and types nothing of it, when the program reads too slowly or has ended."""
+        """Type some text. Returns `False`, and types nothing, when too much waits or the program is gone."""
         return self._keyboard.write(text.encode("utf-8", "replace"))
 
     def resize(self, cols: int, rows: int) -> None:
-        """Give the terminal another size. The program is told.
+        """Set the size of the terminal. The system tells the program.
 
         Raises:
             InvalidParams: It cannot have that size.
         """
         _check_size(cols, rows)
-        self.cols, self.rows = cols, rows
         if not self._over.is_set():
             resize(self._master, cols, rows)
 
     def clear(self) -> None:
-        """What was shown is gone: a shell that waits at its prompt draws it again."""
+        """Clear the terminal: a shell that waits at its prompt draws it again."""
         if self._output.at_prompt:
             self.write("\f")
-
-    async def wait(self) -> Exit:
-        """Wait until the program has ended. Its last output may still have to be taken."""
-        return await self._child.wait()
 
     async def end(self, grace: float = 2.0) -> Exit:
         """End the program and all that it started, as when a terminal's window is closed.
 
-        What it wrote last, up to a batch of it, can still be taken; after that `batch` returns nothing.
-        Cancelling this stops the waiting: the end comes all the same.
+        Its last output, up to a batch, can still be taken; after that `batch` returns nothing. Cancelling
+        stops only the waiting: the program ends all the same.
         """
         how = await self._child.end(grace=grace)
         await self._over_within(2 * _QUIET)
-        if not self._over.is_set():  # nobody takes its output
+        if not self._over.is_set():  # its output is not taken
             self._finish(how)
         return how
 
     # -- reading -------------------------------------------------------------------------------------------
 
     def _await_output(self) -> None:
-        """Read as soon as there is something."""
+        """Read as soon as there is output."""
         if not self._awaits:
             self._loop.add_reader(self._master, self._read)
             self._awaits = True
 
     def _read_later(self, seconds: float | None) -> None:
-        """Read after some time, whether or not there is something; with `None`, after a batch was taken."""
+        """Read after some time, whether or not there is output; with `None`, after a batch was taken."""
         if self._awaits:
             self._loop.remove_reader(self._master)
             self._awaits = False
@@ -245,13 +238,13 @@ class Terminal:
             self._await_output()
 
     def _read_some(self) -> int:
-        """Take what is there, as far as it fits into the batch. Returns how much that was."""
+        """Read what fits into the batch. Returns the number of bytes."""
         self._hung_up = False
-        view = _desk.view
+        view = _read_buffer.view
         start = size = len(self._half)
         view[:start] = self._half
         full = max(start + 1, BATCH - self._output.size)
-        readv, master = os.readv, self._master  # this is the one loop that has to be quick
+        readv, master = os.readv, self._master  # this loop has to be quick
         while size < full:
             try:
                 count = readv(master, (view[size:],))
@@ -268,7 +261,7 @@ class Terminal:
         return size - start
 
     def _decode(self, data: memoryview | bytes, *, final: bool) -> None:
-        """Take the bytes that were read as text. Half a character at the end waits for its other half."""
+        """Decode bytes. Half a character at the end waits for its other half."""
         text, used = codecs.utf_8_decode(data, "replace", final)
         self._half = bytes(data[used:])
         self._output.feed(text)
@@ -276,7 +269,7 @@ class Terminal:
     # -- the end -------------------------------------------------------------------------------------------
 
     async def _await_exit(self) -> None:
-        """After the program's end, take what it wrote. What it left behind may hold the terminal open."""
+        """Take the last output after the program's end. Processes that it left may hold the terminal open."""
         how = await self._child.wait()
         ended = self._loop.time()
         while not self._over.is_set():
@@ -305,8 +298,8 @@ class Terminal:
         self._wake()
 
     def _wake(self) -> None:
-        self._ripe = bool(self._output)
-        if self._ripe and self._news is not None and not self._news.done():
+        self._is_ready = bool(self._output)
+        if self._is_ready and self._news is not None and not self._news.done():
             self._news.set_result(None)
 
 

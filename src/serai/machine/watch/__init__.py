@@ -1,1 +1,1 @@
-"""What changes on the disk: watches on folders and files, told in batches."""
+"""Watches on folders and files, which report changes in batches."""

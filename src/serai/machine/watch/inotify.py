@@ -1,4 +1,4 @@
-"""How Linux tells what changes: one inotify instance, and one thread, for all that is watched.
+"""Watches on Linux: one inotify instance, and one thread, for all folders.
 
 Why not watchfiles here: on Linux it holds the interpreter's lock while it walks a tree, follows links out of
 it, does not tell files that are made in a new folder before it looks, is stopped for good by one name that
@@ -54,15 +54,15 @@ _GONE: Final = _DELETE | _MOVED_FROM | _DELETE_SELF | _MOVE_SELF | _UNMOUNT
 _ALL: Final = _MODIFY | _ATTRIB | _NEW | _GONE & ~_UNMOUNT | _ONLYDIR | _EXCL_UNLINK
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PASSED_OVER = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
-"""Errors of a folder that is gone by now, is a link, or may not be read."""
+_SKIPPED = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
+"""Errors of a folder that is gone by now, is a link, or cannot be read."""
 
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 65_536
 
 
 class InotifyEvent(NamedTuple):
-    """One event of the system. Without a name it is about the watched folder itself."""
+    """An event of the system. Without a name it is about the watched folder itself."""
 
     watch: int
     mask: int
@@ -70,10 +70,10 @@ class InotifyEvent(NamedTuple):
 
 
 class Inotify:
-    """One inotify instance. All calls belong to one thread; they let other threads run.
+    """An inotify instance. All calls belong to one thread; they let other threads run.
 
     Raises:
-        ProtocolError: The system gives none.
+        ProtocolError: The system gives no instance.
     """
 
     def __init__(self) -> None:
@@ -87,16 +87,16 @@ class Inotify:
             raise watch_failed("a folder", os.strerror(number))
 
     def add(self, path: str, handle: int) -> int | None:
-        """Watch a folder that is open; `path` is how it is called in an error.
+        """Watch an open folder; `path` is its name in errors.
 
         Returns:
-            The number of the watch, the same one for the same folder; `None` when it is gone or may not be
+            The number of the watch, the same one for the same folder; `None` when it is gone or cannot be
             read.
 
         Raises:
-            ProtocolError: The system watches no more.
+            ProtocolError: The system allows no more watches.
         """
-        # A path could lead elsewhere by now. A handle cannot, and this is how the system takes one here.
+        # A path could lead elsewhere by now; a handle cannot. The system takes it in this form.
         watch = self._libc.inotify_add_watch(self._inotify, b"/proc/self/fd/%d" % handle, _ALL)
         if watch >= 0:
             return watch
@@ -104,55 +104,65 @@ class Inotify:
         if number == errno.ENOSPC:
             otherwise = "exclude folders such as **/node_modules/**"
             raise watch_limit(path, "fs.inotify.max_user_watches", otherwise)
-        if number not in _PASSED_OVER:
+        if number not in _SKIPPED:
             raise watch_failed(path, os.strerror(number))
         return None
 
     def remove(self, watch: int) -> None:
-        """Watch a folder no more. One that is not watched is no matter."""
+        """Remove a watch, if there is one."""
         self._libc.inotify_rm_watch(self._inotify, watch)
 
     def wait(self, wake: int, seconds: float | None) -> bool:
-        """Wait until there is something to read here, or at another descriptor. Says if it is here."""
+        """Wait until there are events or another descriptor is readable. Returns whether there are events."""
         poll = select.poll()
         poll.register(self._inotify, select.POLLIN)
         poll.register(wake, select.POLLIN)
-        # A little more rather than less, so that nobody asks again for a time too short to wait for.
+        # Rounded up, so that no remainder is left that is too short to wait for.
         ready = poll.poll(None if seconds is None else int(seconds * 1e3) + 1 if seconds else 0)
         return any(descriptor == self._inotify for descriptor, _ in ready)
 
     def read(self) -> list[InotifyEvent]:
-        """What has been told, as much as fits into one read; nothing when there is nothing."""
+        """Read the events that fit into one read; none when there are none."""
         try:
             data = os.read(self._inotify, _BUFFER)
         except BlockingIOError:
             return []
-        told: list[InotifyEvent] = []
+        events: list[InotifyEvent] = []
         at = 0
         while at < len(data):
             watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size
-            told.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
+            events.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
             at += length
-        return told
+        return events
 
     def close(self) -> None:
-        """Give back what the system lent."""
+        """Close the instance."""
         os.close(self._inotify)
 
 
 def watch_folder(
     root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
-    """See `events.watch_folder`."""
+    """Watch a folder.
+
+    Args:
+        root: The folder, without links in its path.
+        recursive: Whether what is in its folders is meant too.
+        prunes: Tells which folders below, relative to the root, are left out with all that is in them.
+        sink: Receives the changes.
+
+    Returns:
+        A function that ends the watch soon. Any thread may call it, also again.
+    """
     tree = _WatchedTree(root, recursive, prunes, sink)
     try:
         hub = _hub()
     except ProtocolError as error:
-        sink.over(error)
+        sink.ended(error)
         return lambda: None
-    hub.ask(tree, comes=True)
-    return lambda: hub.ask(tree, comes=False)
+    hub.request(tree, wanted=True)
+    return lambda: hub.request(tree, wanted=False)
 
 
 @dataclass(eq=False, slots=True)
@@ -164,32 +174,32 @@ class _WatchedTree:
     prunes: Callable[[str], bool]
     sink: Sink
     paths: dict[int, str] = field(default_factory=dict[int, str])
-    """The folders, by their watches."""
+    """Watched folders, by the numbers of their watches."""
     events: list[WatchEvent] = field(default_factory=list[WatchEvent])
-    """What has happened and was not told yet."""
+    """Events that were not sent yet."""
 
     def enters(self, path: str) -> bool:
-        """Whether a folder below is to be watched too."""
+        """Tell whether a folder below is to be watched, too."""
         return self.recursive and not self.prunes(path[len(self.root.rstrip("/")) + 1 :])
 
 
 class _Hub:
-    """The instance, the thread, and the trees that they are for."""
+    """The inotify instance and its thread, with the trees that they watch."""
 
     def __init__(self) -> None:
         self._inotify = Inotify()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._asked: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
         self._trees: dict[_WatchedTree, None] = {}
         self._listeners: dict[int, list[_WatchedTree]] = {}
-        """Who wants to hear of which watch."""
+        """Trees that listen to each watch."""
         self._first_at = self._last_at = 0.0
-        """When the first and the last thing has happened that is not told yet; the first is 0 without any."""
+        """Times of the first and the last event that were not sent yet; the first is 0 without any."""
         threading.Thread(target=self._run, name="watch folders", daemon=True).start()
 
-    def ask(self, tree: _WatchedTree, *, comes: bool) -> None:
-        """Have the thread take a tree in, or drop it. Any thread may call it."""
-        self._asked.put((tree, comes))
+    def request(self, tree: _WatchedTree, *, wanted: bool) -> None:
+        """Ask the thread to watch a tree, or to drop it. Any thread may call this."""
+        self._requests.put((tree, wanted))
         os.eventfd_write(self._wake, 1)
 
     # -- the thread ----------------------------------------------------------------------------------------
@@ -197,20 +207,20 @@ class _Hub:
     def _run(self) -> None:
         while True:
             try:
-                if self._inotify.wait(self._wake, self._patience()):
-                    self._look()
-                self._take_asked()
-                self._tell_if_due()
+                if self._inotify.wait(self._wake, self._time_until_due()):
+                    self._read_events()
+                self._take_requests()
+                self._send_if_due()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
                 for tree in list(self._trees):
                     self._drop(tree, watch_failed(tree.root, repr(error)))
 
-    def _take_asked(self) -> None:
+    def _take_requests(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._wake)
-        while not self._asked.empty():
-            tree, comes = self._asked.get()
-            if comes:
+        while not self._requests.empty():
+            tree, wanted = self._requests.get()
+            if wanted:
                 self._trees[tree] = None
                 with self._failing(tree):
                     self._enter_root(tree)
@@ -219,15 +229,15 @@ class _Hub:
                 self._drop(tree, None)
 
     def _drop(self, tree: _WatchedTree, error: ProtocolError | None) -> None:
-        """Watch a tree no more."""
+        """Stop watching a tree."""
         del self._trees[tree]
         for watch in list(tree.paths):
             self._leave(tree, watch)
-        tree.sink.over(error)
+        tree.sink.ended(error)
 
     @contextlib.contextmanager
     def _failing(self, tree: _WatchedTree) -> Generator[None]:
-        """End a tree that cannot be watched any further. The others must not suffer from it."""
+        """End a tree that cannot be watched any further, without harm to the others."""
         try:
             yield
         except ProtocolError as error:
@@ -252,12 +262,12 @@ class _Hub:
             os.close(handle)
 
     def _enter(
-        self, tree: _WatchedTree, path: str, handle: int, *, tells: bool = False, depth: int = 0
+        self, tree: _WatchedTree, path: str, handle: int, *, is_new: bool = False, depth: int = 0
     ) -> None:
-        """Watch a folder that is open and, where that is wanted, those in it.
+        """Watch an open folder and, where that is wanted, those in it.
 
-        It is listed after its watch is set, so nothing falls between the two; some things are told twice.
-        With `tells`, what is found there is new.
+        It is listed after its watch is set, so nothing is missed between the two; some events come twice.
+        With `is_new`, all entries that are found count as added.
         """
         watch = self._inotify.add(path, handle)
         if watch is None or watch in tree.paths:
@@ -266,27 +276,27 @@ class _Hub:
         self._listeners.setdefault(watch, []).append(tree)
         if not tree.recursive or depth > MAX_DEPTH:
             return
-        for name in self._folders_in(tree, path, handle, tells=tells):
+        for name in self._folders_in(tree, path, handle, is_new=is_new):
             try:
                 below = os.open(name, _FOLDER, dir_fd=handle)
             except OSError as error:
-                if error.errno not in _PASSED_OVER:
+                if error.errno not in _SKIPPED:
                     raise
                 continue
             try:
-                self._enter(tree, f"{path.rstrip('/')}/{name}", below, tells=tells, depth=depth + 1)
+                self._enter(tree, f"{path.rstrip('/')}/{name}", below, is_new=is_new, depth=depth + 1)
             finally:
                 os.close(below)
 
     @staticmethod
-    def _folders_in(tree: _WatchedTree, path: str, handle: int, *, tells: bool) -> list[str]:
-        """The folders in a folder that are to be watched."""
+    def _folders_in(tree: _WatchedTree, path: str, handle: int, *, is_new: bool) -> list[str]:
+        """Return the names of the folders in a folder that are to be watched."""
         folders: list[str] = []
         try:
             with os.scandir(handle) as entries:
                 for entry in entries:
                     below = f"{path.rstrip('/')}/{entry.name}"
-                    if tells:
+                    if is_new:
                         tree.events.append(WatchEvent(_ADDED, below))
                     if entry.is_dir(follow_symlinks=False) and tree.enters(below):
                         folders.append(entry.name)
@@ -295,7 +305,7 @@ class _Hub:
         return folders
 
     def _leave(self, tree: _WatchedTree, watch: int) -> None:
-        """Watch a folder no more for a tree; a watch that nobody wants is given back."""
+        """Stop watching a folder for a tree; a watch without listeners is removed."""
         del tree.paths[watch]
         others = self._listeners[watch]
         others.remove(tree)
@@ -305,10 +315,10 @@ class _Hub:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _read_events(self) -> None:
         for event in self._inotify.read():
             if event.mask & _Q_OVERFLOW:
-                self._begin_again()
+                self._restart()
                 return
             if event.mask & _IGNORED:
                 for tree in self._listeners.pop(event.watch, ()):
@@ -316,11 +326,11 @@ class _Hub:
                 continue
             for tree in tuple(self._listeners.get(event.watch, ())):
                 with self._failing(tree):
-                    self._understand(tree, event)
+                    self._interpret(tree, event)
                 if tree.events:
-                    self._has_happened()
+                    self._note_time()
 
-    def _understand(self, tree: _WatchedTree, event: InotifyEvent) -> None:
+    def _interpret(self, tree: _WatchedTree, event: InotifyEvent) -> None:
         mask, folder = event.mask, tree.paths[event.watch]
         if not event.name:
             if folder == tree.root:
@@ -334,7 +344,7 @@ class _Hub:
         elif mask & _GONE:
             is_moved = bool(mask & _MOVED_FROM and mask & _ISDIR)
             tree.events.append(WatchEvent(_DELETED, path, whole=is_moved))
-            if is_moved:  # what happens in it is no longer meant
+            if is_moved:  # what happens in it no longer matters
                 for watch in [at for at, each in tree.paths.items() if f"{each}/".startswith(f"{path}/")]:
                     self._leave(tree, watch)
         else:
@@ -344,16 +354,16 @@ class _Hub:
         try:
             handle = open_below("/", path, os.O_DIRECTORY, links=False)
         except OSError as error:
-            if not isinstance(error, PathRefused) and error.errno not in _PASSED_OVER:
+            if not isinstance(error, PathRefused) and error.errno not in _SKIPPED:
                 raise
             return
         try:
-            self._enter(tree, path, handle, tells=True)
+            self._enter(tree, path, handle, is_new=True)
         finally:
             os.close(handle)
 
-    def _begin_again(self) -> None:
-        """Watch from scratch after the system has dropped events, and tell that all may have changed."""
+    def _restart(self) -> None:
+        """Watch from scratch after the system has dropped events, and report a change of everything."""
         before, self._inotify = self._inotify, Inotify()
         before.close()
         self._listeners.clear()
@@ -362,31 +372,31 @@ class _Hub:
             with self._failing(tree):
                 self._enter_root(tree)
                 tree.events.append(WatchEvent(_UPDATED, tree.root))
-        self._has_happened()
+        self._note_time()
 
     # -- batches -------------------------------------------------------------------------------------------
 
-    def _has_happened(self) -> None:
+    def _note_time(self) -> None:
         self._last_at = time.monotonic()
         self._first_at = self._first_at or self._last_at
 
-    def _patience(self) -> float | None:
-        """How long may be waited for the next event before a batch is due; `None` when there is none."""
+    def _time_until_due(self) -> float | None:
+        """Return the seconds until a batch is due; `None` when there are no events."""
         due = min(self._first_at + LONGEST, self._last_at + QUIET)
         return max(0.0, due - time.monotonic()) if self._first_at else None
 
-    def _tell_if_due(self) -> None:
-        if self._patience() != 0:
+    def _send_if_due(self) -> None:
+        if self._time_until_due() != 0:
             return
         self._first_at = 0.0
         for tree in list(self._trees):
             events, tree.events = tree.events, []
             if events:
                 with self._failing(tree):
-                    tree.sink.told(events)
+                    tree.sink.changed(events)
 
 
 @cache
 def _hub() -> _Hub:
-    """The one of this process."""
+    """Return the hub of this process."""
     return _Hub()

@@ -1,7 +1,7 @@
-"""How macOS tells what changes: through watchfiles, with a thread for each folder.
+"""Watches on macOS: through watchfiles, with a thread for each folder.
 
-watchfiles gives a set: what happened to one path is known, its order is not. So where both is said of a
-path, that it came and that it went, the disk decides.
+watchfiles gives a set: what happened to a path is known, but not in which order. So where a path was both
+added and deleted, the disk decides.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_f
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
 _POLL = 100
-"""Time in milliseconds after which watchfiles gives an empty set: the first one says that it watches."""
+"""Milliseconds after which watchfiles gives an empty set: the first one says that it watches."""
 
 
 def watch_folder(
     root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
-    """See `events.watch_folder`."""
+    """Watch a folder, as `inotify.watch_folder` does."""
     stop = threading.Event()
 
     def run() -> None:
@@ -40,7 +40,7 @@ def watch_folder(
             error = not_found(root)
         except Exception as failed:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             error = watch_failed(root, repr(failed))
-        sink.over(error)
+        sink.ended(error)
 
     threading.Thread(target=run, name=f"watch {root}", daemon=True).start()
     return stop.set
@@ -69,16 +69,16 @@ def _watch(
     ):
         if not is_open:
             is_open = True
-            # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
+            # watchfiles opens the path by name. So afterwards it is checked whether the path leads elsewhere.
             if os.path.realpath(root) != root:
                 raise not_found(root)
             sink.opened()
         if events := in_order(found, lambda path: _listed(path, leaves_out)):
-            sink.told(events)
+            sink.changed(events)
 
 
 def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
-    """All that is in a folder that has just come: the system tells the folder alone."""
+    """Yield all that is in a new folder: the system reports the folder alone."""
     if prunes(path) or not os.path.isdir(path):  # noqa: PTH112 - a str
         return
     for folder, folders, files in os.walk(path):
@@ -88,7 +88,7 @@ def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
 
 
 def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[str]]) -> list[WatchEvent]:
-    """What a set of changes means, given what is on the disk now. Folders come before what is in them."""
+    """Return the events that a set of changes means, given what is on the disk now, folders first."""
     kinds: defaultdict[str, set[int]] = defaultdict(set)
     for kind, path in found:
         kinds[path].add(kind)
@@ -96,7 +96,7 @@ def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[st
     for path in sorted(kinds):
         here = kinds[path]
         if not os.path.lexists(path):
-            # Without a word of its own it went with the folder that it was in.
+            # Without an event of its own it went with its folder.
             if Change.deleted in here:
                 events += [WatchEvent(_ADDED, path)] * (Change.added in here)
                 events.append(WatchEvent(_DELETED, path))

@@ -1,4 +1,4 @@
-"""A watch on a folder or a file, and all watches of a host together.
+"""Watches on folders and files, and the set of all watches of a host.
 
     watches = Watches()
     watch = await watches.watch(folder, recursive=True, excludes=["**/node_modules/**"])
@@ -6,7 +6,7 @@
         ...                      # a list of `ResourceChange`s: 1 to 1,000
     await watch.close()
 
-Links are not followed: a link is told as itself, and one on the way to the root leads nowhere.
+Links are not followed: a link is reported as itself, and one on the way to the root leads nowhere.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
@@ -24,14 +25,19 @@ from urllib.parse import quote_from_bytes
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.watch.events import WatchEvent, watch_failed, watch_folder
+from serai.machine.watch.events import WatchEvent, watch_failed
 from serai.machine.watch.globs import PathFilter
 from serai.uris import uri_of
 
+if sys.platform == "linux":
+    from serai.machine.watch.inotify import watch_folder
+else:
+    from serai.machine.watch.portable import watch_folder
+
 BATCH_LIMIT = 1_000
-"""Most changes in one action."""
+"""Most changes in one batch."""
 PENDING_LIMIT = 100_000
-"""Most resources that wait. Beyond, only the root is told, as `updated`: look at all of it again."""
+"""Most resources that wait. Beyond it, only the root is reported, as `updated`: read all of it again."""
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
@@ -41,14 +47,14 @@ _TOGETHER = {
     (True, False): _DELETED,
     (False, False): None,
 }
-"""Whether a resource was there before, whether it is there now, and what that comes to."""
+"""Combined change, by whether a resource was there before, and whether it is there now."""
 
 
 class Pending:
-    """Changes that wait to be taken, in the order of their first mention, at most one for each resource.
+    """Changes that wait to be taken: at most one for each resource, in the order of their first mention.
 
-    A folder that was moved away takes along what waits below it. When its name is used again it is told
-    twice, as `deleted` and then as `added`: what was in it was never told one by one.
+    A folder that was moved away begins a new chapter: later changes under its name come after its `deleted`
+    and do not cancel it, since what was in the folder is never reported one by one.
 
     Args:
         root: The URI that stands for all when too many wait.
@@ -56,64 +62,47 @@ class Pending:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._kinds: dict[str, ResourceChangeType] = {}
-        self._swept: set[str] = set()
-        """Folders that were moved away: `deleted` is told of them first."""
+        self._kinds: dict[tuple[int, str], ResourceChangeType] = {}
+        """Changes, by chapter and resource."""
+        self._chapter = 0
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
     def add(self, uri: str, kind: ResourceChangeType, *, whole: bool = False) -> None:
-        """Take a change of a resource; with `whole`, of a folder that was moved away with all in it."""
-        if whole and uri != self._root:  # without its root a watch is over
-            for below in [each for each in self._kinds if each.startswith(f"{uri}/")]:
-                self._forget(below)
-        before = self._kinds.get(uri)
-        together = kind if before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
-        if uri in self._swept:
-            together = _DELETED if kind is _DELETED else _ADDED
-        elif whole and together is _DELETED:
-            self._swept.add(uri)
+        """Add a change of a resource; with `whole`, of a folder that was moved away with all in it."""
+        key = self._chapter, uri
+        before = self._kinds.pop(key, None) if whole else self._kinds.get(key)
+        together = kind if whole or before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
         if together is None:
-            self._forget(uri)
-            return
-        self._kinds[uri] = together
+            del self._kinds[key]
+        else:
+            self._kinds[key] = together
+        self._chapter += whole
         if len(self._kinds) > PENDING_LIMIT:
-            self._swept.clear()
-            self._kinds = {self._root: _UPDATED}
+            self._kinds = {(self._chapter, self._root): _UPDATED}
 
     def take(self) -> list[ResourceChange]:
-        """The oldest changes, as many as go into one action. They wait no longer."""
-        taken: list[ResourceChange] = []
-        for uri in list(islice(self._kinds, BATCH_LIMIT)):
-            kind = self._kinds[uri]
-            kinds = [_DELETED, kind] if uri in self._swept and kind is not _DELETED else [kind]
-            if len(taken) + len(kinds) > BATCH_LIMIT:
-                break
-            taken += (ResourceChange(uri=uri, type=each) for each in kinds)
-            self._forget(uri)
-        return taken
-
-    def _forget(self, uri: str) -> None:
-        self._kinds.pop(uri, None)
-        self._swept.discard(uri)
+        """Take the oldest changes, as many as fit into one batch."""
+        taken = list(islice(self._kinds, BATCH_LIMIT))
+        return [ResourceChange(uri=key[1], type=self._kinds.pop(key)) for key in taken]
 
 
 class Watch:
-    """One watch: batches of changes, for one reader.
+    """A watch, which gives batches of changes to one reader.
 
-    A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
-    with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
-    one. A folder that is moved away is told as `deleted`, and stands for all that was in it; so it is told
-    also when only some of that was asked for, and before the `added` of another one that has its name by
-    then. Made by `Watches.watch`.
+    A folder that disappears is reported as `deleted`, and the watch ends. A file may come and go; its watch
+    ends with its folder. `updated` on the root may mean that too much has changed to be reported one by one.
+    A folder that is moved away is reported as `deleted`, which stands for all that was in it; so it is
+    reported also when only some of that was asked for, and before the `added` of another folder with its
+    name. Made by `Watches.watch`.
     """
 
     def __init__(
         self, root: str, *, is_file: bool, recursive: bool, chosen: PathFilter, hides: Callable[[str], bool]
     ) -> None:
         self.uri = uri_of(root)
-        """The root."""
+        """URI of the root."""
         self._root = root
         self._below = f"{root.rstrip('/')}/"
         self._prefix = self.uri.rstrip("/")
@@ -124,29 +113,25 @@ class Watch:
         self._hides = hides
         self._pending = Pending(self.uri)
         self._news = asyncio.Event()
-        self._over = False
+        self.is_over = False
+        """True once nothing comes any more."""
         self._error: ProtocolError | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
-        """Done once everything is watched; fails with a `ProtocolError` when it cannot be."""
+        """Done once the folder is watched; fails with a `ProtocolError` when it cannot be."""
         self._ended: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing more comes."""
         self._gone = False
-        # Of a file the folder is watched, since it may be replaced by another one.
+        # For a file its folder is watched, since the file may be replaced by another one.
         self._folder = (root.rpartition("/")[0] or "/") if is_file else root
         is_deep = recursive and not is_file
         self._stop = watch_folder(self._folder, recursive=is_deep, prunes=chosen.prunes, sink=self)
-
-    @property
-    def is_over(self) -> bool:
-        """True once nothing comes any more."""
-        return self._over
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> list[ResourceChange]:
-        """The next batch; never empty. Cancelling loses nothing.
+        """Return the next batch, which is never empty. Cancelling loses nothing.
 
         Raises:
             StopAsyncIteration: The watch was closed, or its root is gone.
@@ -155,16 +140,16 @@ class Watch:
         while not self._pending:
             if self._error is not None:
                 raise self._error
-            if self._over:
+            if self.is_over:
                 raise StopAsyncIteration
             self._news.clear()
             await self._news.wait()
         return self._pending.take()
 
     async def close(self) -> None:
-        """End. Who reads gets what is there already, then the end. Doing it again does nothing.
+        """End the watch. Its reader gets what waits already, then the end. Repeated calls do nothing.
 
-        Cancelling is safe: it ends all the same.
+        Cancelling is safe: the watch ends all the same.
         """
         self._end(None)
         self._stop()
@@ -173,21 +158,33 @@ class Watch:
     # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
     def opened(self) -> None:
-        """The folder is watched."""
+        """Note that the folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(None))
 
-    def told(self, events: Sequence[WatchEvent]) -> None:
-        """See `Sink`."""
+    def changed(self, events: Sequence[WatchEvent]) -> None:
+        """Take the chosen changes from a batch."""
         if self._gone:
             return
-        self._gone = any(event.kind is _DELETED and event.path == self._folder for event in events)
-        if (heard := self._hear(events)) is not None:
-            self._call(heard)
-        if self._gone:
-            self._stop()
+        chosen: list[tuple[str, ResourceChangeType, bool]] = []
+        for kind, path, whole in events:
+            if path.startswith(self._below):
+                relative = path[len(self._below) :]
+                if self._concerns(relative, whole) and not self._hides(path):
+                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
+            elif path == self._root and self._is_file:
+                chosen.append((self.uri, self._kind_for_file(kind), False))
+            elif path == self._folder and kind is not _ADDED:
+                self._gone = kind is _DELETED
+                if self._there or not self._gone:
+                    chosen.append((self.uri, kind, whole))
+                if self._gone:
+                    self._stop()
+                    break
+        if chosen or self._gone:
+            self._call(partial(self._take, chosen, self._gone))
 
-    def over(self, error: ProtocolError | None) -> None:
-        """See `Sink`."""
+    def ended(self, error: ProtocolError | None) -> None:
+        """Note that nothing more comes."""
         self._call(lambda: self._finish(error))
 
     def _call(self, call: Callable[[], None]) -> None:
@@ -196,29 +193,8 @@ class Watch:
         except RuntimeError:  # the loop is closed, so nobody waits any more
             self._stop()
 
-    def _hear(self, events: Sequence[WatchEvent]) -> Callable[[], None] | None:
-        """Pick what is meant."""
-        chosen: list[tuple[str, ResourceChangeType, bool]] = []
-        gone = False
-        for kind, path, whole in events:
-            if path.startswith(self._below):
-                relative = path[len(self._below) :]
-                if self._concerns(relative, whole) and not self._hides(path):
-                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
-            elif path == self._root and self._is_file:
-                chosen.append((self.uri, self._of_file(kind), False))
-            elif path == self._root or self._root.startswith(f"{path.rstrip('/')}/"):
-                if kind is _DELETED:
-                    gone = True
-                    if self._there:
-                        chosen.append((self.uri, kind, whole))
-                    break
-                if kind is _UPDATED:
-                    chosen.append((self.uri, kind, whole))
-        return partial(self._take, chosen, gone) if chosen or gone else None
-
     def _concerns(self, relative: str, whole: bool) -> bool:
-        """Whether a change is meant: also that of a folder which may have had in it what is meant."""
+        """Tell whether a change is chosen; also that of a folder which may have contained chosen files."""
         if not self._recursive:
             return "/" not in relative and self._filter.passes(relative)
         return self._filter.passes(relative) or (whole and not self._filter.prunes(relative))
@@ -233,22 +209,22 @@ class Watch:
         self._end(error)
 
     def _end(self, error: ProtocolError | None) -> None:
-        if not self._over:
-            self._over = True
+        if not self.is_over:
+            self.is_over = True
             self._error = error
         self._news.set()
 
-    def _of_file(self, kind: ResourceChangeType) -> ResourceChangeType:
-        """A file that is replaced by another one of its name was `updated`."""
+    def _kind_for_file(self, kind: ResourceChangeType) -> ResourceChangeType:
+        """Return the kind of a change of a file: one that is replaced by another was `updated`."""
         before, self._there = self._there, kind is not _DELETED
         return _UPDATED if kind is _ADDED and before else kind
 
     def _take(self, chosen: list[tuple[str, ResourceChangeType, bool]], gone: bool) -> None:
-        if self._over:
+        if self.is_over:
             return
         for uri, kind, whole in chosen:
             self._pending.add(uri, kind, whole=whole)
-        self._over = gone
+        self.is_over = gone
         self._news.set()
 
 
@@ -270,20 +246,19 @@ class Watches:
         excludes: Iterable[str] = (),
         hides: Callable[[str], bool] = lambda _path: False,
     ) -> Watch:
-        """Watch a folder or a file. Everything that happens after it returns is told.
+        """Watch a folder or a file. All changes after the return are reported.
 
         Cancelling is safe: nothing stays behind.
 
         Args:
             root: An absolute path, without links.
-            recursive: Whether what is in its folders is meant too.
-            includes: Patterns of what is meant, relative to the root; none at all means everything.
-            excludes: Patterns of what is not. An excluded folder costs nothing.
-            hides: Says of a path below the root, in which links are resolved, whether nothing is told of it.
-                Called in a thread.
+            recursive: Also watch the folders below.
+            includes: Patterns of the chosen paths, relative to the root; without any, all paths are chosen.
+            excludes: Patterns of the other paths. An excluded folder costs nothing.
+            hides: Tells whether changes of a real path below the root are kept secret. Called in a thread.
 
         Raises:
-            InvalidParams: The patterns are too many.
+            InvalidParams: There are too many patterns.
             ProtocolError: There is no such path (-32008), or the system does not watch it (-32603, with
                 `watch_limit` or `watch_failed` and a remedy in its data).
         """
@@ -306,7 +281,7 @@ class Watches:
 
 
 def _is_file(path: str) -> bool:
-    """Whether something other than a folder is at a path. Reads the disk."""
+    """Tell whether a path is something other than a folder. Reads the disk."""
     try:
         return not stat.S_ISDIR(os.lstat(path).st_mode)
     except FileNotFoundError:

@@ -24,10 +24,10 @@ from serai.harness.file_edits import file_edit, made
 from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.host.surroundings.files import project_of
 from serai.machine.draft import pieces
-from serai.machine.files import Access, Root, Roots, find, list_directory, open_content, write
+from serai.machine.files import FileRoot, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
-from serai.machine.files.threads import go_on
-from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
+from serai.machine.files.threads import check_not_stopping
+from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_kernel_view, open_directory
 from serai.machine.watch.globs import PathFilter
 from serai.session.agent_file import FsScopeTier
 from serai.uris import path_of, uri_of
@@ -77,9 +77,9 @@ def _widened(roots: Roots, context: ToolContext) -> Roots:
             return roots
         case FsScopeTier.PROJECT:
             project = project_of(uri_of(context.folder))
-            return roots | ([Root.of(path_of(project.uri), writable=True)] if project else [])
+            return roots | ([FileRoot.of(path_of(project.uri), writable=True)] if project else [])
         case FsScopeTier.FULL:
-            return roots | [Root("/", writable=True)]
+            return roots | [FileRoot("/", writable=True)]
 
 
 class ReadFile(BuiltIn):
@@ -181,7 +181,7 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
     for path in roots.closed:
         with suppress(OSError):
             closed.add(identity(os.stat(path)))  # noqa: PTH116 - as a path is named there
-    with find(uri, roots, Access.READ) as place:
+    with find(uri, roots) as place:
         if place.info is not None and not place.is_directory:
             raise ToolFailed(f"{uri} is no directory: read it with read_file")
         yield from _below(place.open_directory(), "", wanted, closed, until)
@@ -192,7 +192,7 @@ def _below(
 ) -> Iterator[tuple[str, bytes]]:
     """What is in an open directory, which is closed in the end."""
     try:
-        go_on()
+        check_not_stopping()
         for name in sorted(os.listdir(directory)):
             if monotonic() > until:
                 return
@@ -206,7 +206,7 @@ def _below(
                 elif stat.S_ISREG(info.st_mode) and wanted.passes(path):
                     data = _text_in(directory, name)
             if inner >= 0:
-                if is_window(inner) or identity(os.fstat(inner)) in closed:
+                if is_kernel_view(inner) or identity(os.fstat(inner)) in closed:
                     os.close(inner)
                 else:
                     yield from _below(inner, f"{path}/", wanted, closed, until)
@@ -325,7 +325,7 @@ def _look(roots: Roots, uri: str) -> _Before | None:
         ToolFailed: It is large, or no text.
     """
     try:
-        with find(uri, roots, Access.WRITE):
+        with find(uri, roots, write=True):
             pass
         with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
             if content.encoding != c.ContentEncoding.UTF8 or content.size > _MOST_BYTES:
