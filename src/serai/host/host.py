@@ -56,6 +56,7 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
+from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
@@ -169,7 +170,7 @@ class Host:
         """Returns how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
-        self.processes = Processes()
+        self.processes = Processes(self.home / "processes")
         self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
@@ -204,6 +205,8 @@ class Host:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
         self.telemetry.start()
+        if left := await asyncio.to_thread(end_leftovers, self.home / "processes"):
+            _log.warning("%d processes of a host that was killed still ran; they were ended", len(left))
         await self.sessions.open()
         await self.files.open()
         await self.changesets.open()

@@ -1,6 +1,6 @@
 """A host that is going to be killed: it starts children, says so, and waits.
 
-Usage: dying_host.py FILE, where FILE gets the pids of what runs, one in a line.
+Usage: dying_host.py FILE NOTES, where FILE gets the pids of what runs, one in a line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ AWAY = "setsid sh -c 'echo $$ >> {file}; exec sleep 600' &"
 STRANGER = f"{sys.executable} {Path(__file__).with_name('daemon.py')} {{file}};"
 
 
-async def main(file: Path) -> None:
+async def main(file: Path, notes: Path) -> None:
     """Start an agent with pipes and a terminal, each with a deaf child, one that left, and a daemon."""
-    processes = Processes()
+    processes = Processes(notes)
     background = f"{DEAF}; {AWAY} {STRANGER}".format(file=file)
     agent = await processes.start(
         ["/bin/sh", "-c", f"{background} trap '' HUP TERM; while :; do sleep 0.1; done"],
@@ -49,4 +49,4 @@ def lines(file: Path) -> int:
     return file.read_text().count("\n") if file.exists() else 0
 
 
-asyncio.run(main(Path(sys.argv[1])))
+asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))

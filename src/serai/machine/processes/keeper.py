@@ -9,8 +9,8 @@ of a child stay below its keeper, whatever they call themselves, and nothing els
 
 A keeper tells the host how its child ended, reaps processes that end, and exits when none is left. It ends
 what is left when the child has ended, when the host asks for it, and when the host is gone, which closes the
-socket between them. If the keeper itself is killed, the system kills the child, and the host kills the
-child's process group.
+socket between them. If the keeper itself is killed, the system kills the child; the host, or its next start
+(`leftovers`), ends the rest of the child's session.
 
 Elsewhere there are no subreapers: a process that leaves the child's session is lost.
 

@@ -21,16 +21,22 @@ from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child, StartedChild, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
+from serai.machine.processes.leftovers import ChildNotes
 from serai.machine.safe_paths import persons_umask
 
 
 class Processes:
     """The children of this host.
 
-    Each child has a keeper (`keeper.py`), which ends all its descendants also when the host is killed.
+    Each child has a keeper (`keeper.py`), which ends all its descendants also when the host is killed. If the
+    keepers are killed too, the next start ends what is left (`leftovers.py`).
+
+    Args:
+        notes: The folder for notes of what runs, read by the next start; without it, none are written.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Path | None = None) -> None:
+        self._notes = ChildNotes(notes) if notes is not None else None
         self._children: set[Child] = set()
         self._spawning = asyncio.Lock()
         self._closed = False
@@ -70,16 +76,19 @@ class Processes:
 
         def spawn() -> StartedChild:
             try:
-                return start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
+                kept = start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
             except (OSError, ValueError) as error:
                 raise _refusal(argv[0], what, cwd, error) from error
+            if self._notes is not None:
+                self._notes.add(kept.pid)
+            return kept
 
         async def begin() -> Child:
             async with self._spawning:
                 if self._closed:
                     raise ProcessNotStarted(f"{what} was not started, since the host is closing")
                 kept = await asyncio.to_thread(spawn)
-                child = Child(kept, what, on_terminal=terminal is not None, forget=self._children.discard)
+                child = Child(kept, what, on_terminal=terminal is not None, forget=self._forget)
                 self._children.add(child)
             return child
 
@@ -91,6 +100,11 @@ class Processes:
         async with self._spawning:
             pass  # a start that is under way has ended now, and no other begins
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
+
+    def _forget(self, child: Child) -> None:
+        self._children.discard(child)
+        if self._notes is not None:
+            self._notes.remove(child.pid)
 
 
 async def _end_child(child: Child) -> None:

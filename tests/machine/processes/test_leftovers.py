@@ -1,4 +1,4 @@
-"""What a host that was killed has started is ended by its keepers."""
+"""What is left of a host that was killed is ended: by its keepers, and at the next start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import LIMIT, content, runs, until
+from serai.machine.processes.leftovers import end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -38,7 +39,7 @@ class Dying:
 async def host(tmp_path: Path) -> AsyncIterator[Dying]:
     file = tmp_path / "pids"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(HOST), str(file), stdout=subprocess.PIPE
+        sys.executable, str(HOST), str(file), str(tmp_path / "notes"), stdout=subprocess.PIPE
     )
     dying = Dying(process)
     try:
@@ -63,3 +64,32 @@ async def test_a_host_that_is_killed_takes_everything_with_it(host: Dying) -> No
     await host.kill()
     await until(lambda: not host.left())
     await until(lambda: not any(map(runs, host.keepers)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: sessions are looked for in /proc")
+async def test_what_is_left_when_keepers_are_killed_too_is_ended_by_the_next_start(
+    host: Dying, tmp_path: Path
+) -> None:
+    host.process.send_signal(signal.SIGSTOP)  # or it does something about it
+    for pid in host.keepers:
+        os.kill(pid, signal.SIGKILL)
+    await host.kill()
+    await until(lambda: not any(map(runs, host.pids[:2])))
+    assert await asyncio.to_thread(end_leftovers, tmp_path / "notes")
+    left = host.left()
+    assert len(left) == 4  # what has left its session, by setsid and as a daemon
+    assert list((tmp_path / "notes").iterdir()) == []
+    assert await asyncio.to_thread(end_leftovers, tmp_path / "notes") == []
+    assert host.left() == left
+
+
+def test_a_later_session_of_the_same_number_is_left_alone(tmp_path: Path) -> None:
+    sleeper = subprocess.Popen(["/bin/sleep", "600"], start_new_session=True)
+    try:
+        (tmp_path / f"{sleeper.pid}-1").touch()
+        assert end_leftovers(tmp_path) == []
+        assert sleeper.poll() is None
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        sleeper.kill()
+        sleeper.wait()
