@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar
 
 
+@dataclass(eq=False, repr=False)
 class SeraiError(Exception):
     """The root of the tree. Catch it to catch all that Serai raises on purpose.
 
@@ -18,27 +20,24 @@ class SeraiError(Exception):
     """
 
     code: ClassVar[str] = "error"
-    told: ClassVar[tuple[str, ...]] = ()
-    """Which of its attributes go into its JSON, too, where they have a value."""
+
+    message: str
+    _: KW_ONLY
+    remedy: str | None = None
 
     def __init_subclass__(cls, *, code: str | None = None) -> None:
         """Each class has a code of its own: `class Mismatch(SeraiError, code="mismatch")`."""
         cls.code = code or cls.code
 
-    def __init__(self, message: str, *, remedy: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-
     def __str__(self) -> str:
         return f"{self.message}. {self.remedy}" if self.remedy else self.message
 
     def to_wire(self) -> dict[str, Any]:
-        """The error as JSON: `code` and `message`, and `remedy` and what else there is to tell."""
-        wire: dict[str, Any] = {"code": self.code, "message": self.message}
-        for name in ("remedy", *self.told):
+        """Return the error as JSON: `code`, `message`, and the other fields that have a value."""
+        wire: dict[str, Any] = {"code": self.code}
+        for name in (each.name for each in fields(self)):
             value = getattr(self, name)
-            if value is not None and value not in ("", ()):
+            if value not in (None, "", ()) and value is not False:
                 first, *words = name.split("_")
                 key = "".join((first, *map(str.title, words)))
                 wire[key] = [*value] if value.__class__ is tuple else value
@@ -180,6 +179,7 @@ class SessionGone(SeraiError, code="session_gone"):
     """A session is no longer there: someone disposed of it, or this client stopped following it."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentError(SeraiError, code="agent_error"):
     """An agent that is driven over ACP has failed.
 
@@ -191,86 +191,54 @@ class AgentError(SeraiError, code="agent_error"):
         remedy: What the person can do about it.
     """
 
-    told = ("agent", "number", "data")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        number: int | None = None,
-        data: Any = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, remedy=remedy)
-        self.agent = agent
-        self.number = number
-        self.data = data
+    agent: str | None = None
+    number: int | None = None
+    data: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentClosed(AgentError, code="connection_closed"):
     """An agent's process has ended, or it has closed its output. What was under way may have happened or not.
 
     `exit_code` and `signal` say how it ended, if it has; `stderr_tail` is what it wrote last, redacted.
     """
 
-    told = (*AgentError.told, "exit_code", "signal", "stderr_tail")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        exit_code: int | None = None,
-        signal: int | None = None,
-        stderr_tail: str = "",
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, agent=agent, remedy=remedy)
-        self.exit_code = exit_code
-        self.signal = signal
-        self.stderr_tail = stderr_tail
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr_tail: str = ""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentInactive(AgentError, code="inactivity_timeout"):
     """Nothing was heard of an agent for too long: `elapsed` seconds."""
 
-    def __init__(self, message: str, *, agent: str | None = None, elapsed: float) -> None:
-        super().__init__(message, agent=agent)
-        self.elapsed = elapsed
+    elapsed: float
 
 
 class AgentInitFailed(AgentError, code="init_failed"):
     """An agent could not be initialised. Its process was ended."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentInitTimedOut(AgentInitFailed, code="init_timeout"):
     """An agent did not answer `initialize` in `timeout` seconds. Its process was ended."""
 
-    def __init__(
-        self, message: str, *, agent: str | None = None, timeout: float | None = None, data: Any = None
-    ) -> None:
-        super().__init__(message, agent=agent, data=data)
-        self.timeout = timeout
+    timeout: float | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VersionMismatch(AgentInitFailed, code="protocol_mismatch"):
     """An agent speaks `agent_version` of ACP, and not `client_version`. Its process was ended."""
 
-    def __init__(self, message: str, *, agent: str | None, client_version: int, agent_version: Any) -> None:
-        super().__init__(message, agent=agent)
-        self.client_version = client_version
-        self.agent_version = agent_version
+    client_version: int
+    agent_version: Any
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentNotInstalled(AgentError, code="agent_not_installed"):
     """The program of an agent is not there. `install` is the command to install it, where that is known."""
 
-    def __init__(
-        self, message: str, *, agent: str | None = None, install: str | None = None, remedy: str | None = None
-    ) -> None:
-        super().__init__(message, agent=agent, remedy=remedy)
-        self.install = install
+    install: str | None = None
 
 
 class AgentNotStarted(AgentError, code="spawn_failed"):
@@ -293,6 +261,7 @@ class SessionLoadFailed(AgentRequestFailed, code="session_load_failed"):
     """An agent could not load, resume or fork an earlier session."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AuthRequired(AgentError, code="auth_required"):
     """A person has to sign in to an agent first.
 
@@ -300,28 +269,15 @@ class AuthRequired(AgentError, code="auth_required"):
     terminal, where there is such a command.
     """
 
-    told = (*AgentError.told, "methods", "login_command")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        number: int | None = None,
-        data: Any = None,
-        methods: tuple[dict[str, Any], ...] = (),
-        login_command: tuple[str, ...] = (),
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, agent=agent, number=number, data=data, remedy=remedy)
-        self.methods = methods
-        self.login_command = login_command
+    methods: tuple[dict[str, Any], ...] = ()
+    login_command: tuple[str, ...] = ()
 
 
 class CancelIgnored(AgentError, code="cancel_ignored"):
     """An agent did not stop when it was told to. Its process was ended."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CapabilityNotSupportedError(AgentError, code="capability_not_supported"):
     """An agent does not offer what was asked for. Nothing was sent.
 
@@ -331,7 +287,7 @@ class CapabilityNotSupportedError(AgentError, code="capability_not_supported"):
         remedy: What the person can do about it.
     """
 
-    told = (*AgentError.told, "capability")
+    capability: str
 
     def __init__(self, capability: str, *, agent: str | None = None, remedy: str | None = None) -> None:
         owner = f"the agent {agent!r}" if agent else "the agent"
@@ -343,6 +299,7 @@ class ContextTooLong(AgentError, code="context_length"):
     """The conversation is too long for an agent's model."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JsonInvalid(AgentError, code="json_validation"):
     """An agent's answer is not the JSON that was asked for, also not after it was told so.
 
@@ -353,12 +310,8 @@ class JsonInvalid(AgentError, code="json_validation"):
         issues: What is wrong with it, as short sentences.
     """
 
-    told = (*AgentError.told, "issues")
-
-    def __init__(self, message: str, *, agent: str | None, text: str, issues: tuple[str, ...]) -> None:
-        super().__init__(message, agent=agent)
-        self.text = text
-        self.issues = issues
+    text: str
+    issues: tuple[str, ...]
 
 
 class LineTooLong(AgentError, code="line_too_long"):
@@ -389,6 +342,7 @@ class AgentUnknown(SeraiError, code="agent_unknown"):
     """There is no agent of that name. The remedy lists those that there are."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AttemptsExhausted(SeraiError, code="retry_exhausted"):
     """Several agents were asked, or one several times, and there was no answer that counts.
 
@@ -397,9 +351,7 @@ class AttemptsExhausted(SeraiError, code="retry_exhausted"):
         errors: Why, by the names of those that failed, in their order. Others gave answers that were refused.
     """
 
-    def __init__(self, message: str, *, errors: tuple[tuple[str, SeraiError], ...]) -> None:
-        super().__init__(message)
-        self.errors = errors
+    errors: tuple[tuple[str, SeraiError], ...]
 
     def to_wire(self) -> dict[str, Any]:
         """The error as JSON, with the errors of all who failed."""
@@ -407,13 +359,15 @@ class AttemptsExhausted(SeraiError, code="retry_exhausted"):
         return super().to_wire() | {"errors": failed}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetExceeded(SeraiError, code="budget_exceeded"):
     """What may be spent has been spent, in US dollars. Nothing was sent, or the turn was cancelled.
 
     `result` is what the turn had brought until then; `None` when nothing was sent.
     """
 
-    told = ("spent_usd", "budget_usd")
+    spent_usd: float
+    budget_usd: float
 
     def __init__(self, *, spent_usd: float, budget_usd: float) -> None:
         super().__init__(f"{spent_usd:.4f} USD were spent, and {budget_usd:.4f} USD may be")
@@ -458,12 +412,11 @@ class FolderTooLarge(SeraiError, code="folder_too_large"):
     """A folder has more files than its changes are recorded for."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GitFailed(SeraiError, code="git_failed"):
     """A git command did not do what it was asked. `words` is what git said, if anything."""
 
-    def __init__(self, message: str, *, words: str = "", remedy: str | None = None) -> None:
-        super().__init__(message, remedy=remedy)
-        self.words = words
+    words: str = ""
 
 
 class GitTimedOut(GitFailed, code="git_timed_out"):
@@ -492,32 +445,21 @@ class FailureKind(StrEnum):
         return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModelFailure(SeraiError, code="model_failure"):
     """A model gave no answer, or not a whole one.
 
     Args:
-        failure: Why.
         message: What happened, for people.
+        failure: The reason.
         has_begun: Whether some of an answer had come.
-        retry_after: The seconds after which the server wants to be asked again, where it says so.
+        retry_after: Seconds after which the server wants to be asked again, where it says so.
         remedy: What to do about it.
     """
 
-    told = ("failure", "retry_after")
-
-    def __init__(
-        self,
-        failure: FailureKind,
-        message: str,
-        *,
-        has_begun: bool = False,
-        retry_after: float | None = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, remedy=remedy)
-        self.failure = failure
-        self.has_begun = has_begun
-        self.retry_after = retry_after
+    failure: FailureKind
+    has_begun: bool = False
+    retry_after: float | None = None
 
 
 class ProcessNotStarted(SeraiError, code="process_not_started"):
