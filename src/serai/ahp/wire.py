@@ -16,11 +16,11 @@ import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
 from threading import RLock
-from typing import Any, TypeGuard, TypeVar, dataclass_transform, overload
+from typing import Any, TypeGuard, TypeVar, overload
 
 import msgspec
 import msgspec.inspect
-from msgspec import UNSET, Struct, StructMeta, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from serai.contract.record import RecordType, mismatch
 from serai.depth import checked
@@ -33,22 +33,13 @@ _MARK = f"\x7fserai-{secrets.token_hex(8)}"
 _MARK_BYTES = _MARK.encode()
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
-class _StateMeta(StructMeta):
-    """Makes every field keyword-only: msgspec does not hand that setting down."""
-
-    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> type:
-        settings: dict[str, Any] = {"kw_only": True, **config}
-        return super().__new__(mcls, name, bases, body, **settings)
-
-
 class Value(Struct, metaclass=RecordType, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """A part of the protocol that is replaced, never changed. `extra` holds the fields we do not know."""
 
     extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
 
 
-class State(Struct, metaclass=_StateMeta, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+class State(Struct, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """A part of a channel's state that the reducer that owns it may change in place."""
 
     extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
@@ -167,26 +158,44 @@ def _is_array(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-class _StructLifter:
-    """Moves the fields that a struct does not have under the mark."""
+@cache
+def _lifter(as_type: Any) -> Lifter | None:
+    with _learning:
+        msgspec.json.Decoder(as_type)  # else msgspec would look through it when it is converted, out of here
+        return _lifter_of(msgspec.inspect.type_info(as_type))
 
-    def __init__(self, info: msgspec.inspect.StructType) -> None:
-        self.fields: dict[str, Lifter | None] = {f.encode_name: None for f in info.fields}
-        if info.tag_field is not None:
-            self.fields[info.tag_field] = None
 
-    def learn(self, info: msgspec.inspect.StructType) -> None:
-        """Fill in the fields' own lifters, once the struct itself can be found (types may be recursive)."""
-        for member in info.fields:
-            if member.encode_name != _MARK:
-                self.fields[member.encode_name] = _lifter_of(member.type)
+_struct_lifters: dict[type, Lifter] = {}
 
-    def __call__(self, value: Any) -> Any:
+
+def _lifter_of(info: msgspec.inspect.Type) -> Lifter | None:
+    match info:
+        case msgspec.inspect.StructType():
+            return _struct_lifters.get(info.cls) or _struct_lifter(info)
+        case msgspec.inspect.UnionType():
+            return _union_lifter(info)
+        case msgspec.inspect.ListType():
+            each = _lifter_of(info.item_type)
+            return _list_lifter(each) if each else None
+        case msgspec.inspect.DictType(value_type=msgspec.inspect.AnyType()):
+            return None  # free-form: kept as it is, nulls included
+        case msgspec.inspect.DictType():
+            return _dict_lifter(_lifter_of(info.value_type))
+        case msgspec.inspect.IntType():
+            return _lift_integer
+        case _:
+            return None
+
+
+def _struct_lifter(info: msgspec.inspect.StructType) -> Lifter:
+    """Make the function that moves the fields that a struct does not have under the mark."""
+    fields: dict[str, Lifter | None] = {} if info.tag_field is None else {info.tag_field: None}
+
+    def lift(value: Any) -> Any:
         if not _is_object(value):
             return value
         known: dict[str, Any] = {}
         extra: dict[str, Any] = {}
-        fields = self.fields
         for name, item in value.items():
             if name in fields:
                 lifter = fields[name]
@@ -197,78 +206,40 @@ class _StructLifter:
             known[_MARK] = extra
         return known
 
-
-class _UnionLifter:
-    """Finds the variant of a tagged union; one that is unknown goes whole under the mark."""
-
-    def __init__(self, tag_field: str, variants: Mapping[str, Lifter], *, keeps_unknown: bool) -> None:
-        self.tag_field = tag_field
-        self.variants = variants
-        self.keeps_unknown = keeps_unknown
-
-    def __call__(self, value: Any) -> Any:
-        if not _is_object(value):
-            return value
-        tag = value.get(self.tag_field)
-        if not isinstance(tag, str):
-            return value
-        lifter = self.variants.get(tag)
-        if lifter is not None:
-            return lifter(value)
-        return {self.tag_field: _MARK, _MARK: value} if self.keeps_unknown else value
-
-
-@cache
-def _lifter(as_type: Any) -> Lifter | None:
-    with _learning:
-        msgspec.json.Decoder(as_type)  # else msgspec would look through it when it is converted, out of here
-        return _lifter_of(msgspec.inspect.type_info(as_type))
-
-
-_struct_lifters: dict[type, _StructLifter] = {}
-
-
-def _lifter_of(info: msgspec.inspect.Type) -> Lifter | None:
-    match info:
-        case msgspec.inspect.StructType():
-            lifter = _struct_lifters.get(info.cls)
-            if lifter is None:
-                lifter = _struct_lifters[info.cls] = _StructLifter(info)
-                lifter.learn(info)
-            return lifter
-        case msgspec.inspect.UnionType():
-            return _union_lifter(info)
-        case msgspec.inspect.ListType():
-            each = _lifter_of(info.item_type)
-            return _lift_list(each) if each else None
-        case msgspec.inspect.DictType(value_type=msgspec.inspect.AnyType()):
-            return None  # free-form: kept as it is, nulls included
-        case msgspec.inspect.DictType():
-            return _lift_dict(_lifter_of(info.value_type))
-        case msgspec.inspect.IntType():
-            return _lift_integer
-        case _:
-            return None
+    _struct_lifters[info.cls] = lift  # before its fields are looked at: types may be recursive
+    fields |= {f.encode_name: _lifter_of(f.type) for f in info.fields if f.encode_name != _MARK}
+    return lift
 
 
 def _union_lifter(info: msgspec.inspect.UnionType) -> Lifter | None:
+    """Make the function that finds the variant of a union; one that is unknown goes whole under the mark."""
     structs = [t for t in info.types if isinstance(t, msgspec.inspect.StructType)]
-    tagged = {str(t.tag): lifter for t in structs if t.tag_field and (lifter := _lifter_of(t))}
-    if tagged:
-        keeps_unknown = tagged.pop(_MARK, None) is not None
-        return _UnionLifter(str(structs[0].tag_field), tagged, keeps_unknown=keeps_unknown)
-    if any(isinstance(t, msgspec.inspect.FloatType) for t in info.types):
-        return None  # a number stays as it was written
-    # An optional value, or text beside one shape: msgspec allows at most one of each in a union.
-    return next((lifter for t in info.types if (lifter := _lifter_of(t))), None)
+    variants = {str(t.tag): lifter for t in structs if t.tag_field and (lifter := _lifter_of(t))}
+    if not variants:
+        if any(isinstance(t, msgspec.inspect.FloatType) for t in info.types):
+            return None  # a number stays as it was written
+        # An optional value, or text beside one shape: msgspec allows at most one of each in a union.
+        return next((lifter for t in info.types if (lifter := _lifter_of(t))), None)
+    tag_field = str(structs[0].tag_field)
+    keeps_unknown = variants.pop(_MARK, None) is not None
+
+    def lift(value: Any) -> Any:
+        tag = value.get(tag_field) if _is_object(value) else None
+        if not isinstance(tag, str):
+            return value
+        if lifter := variants.get(tag):
+            return lifter(value)
+        return {tag_field: _MARK, _MARK: value} if keeps_unknown else value
+
+    return lift
 
 
-def _lift_list(each: Lifter) -> Lifter:
+def _list_lifter(each: Lifter) -> Lifter:
     return lambda value: [each(item) for item in value] if _is_array(value) else value
 
 
-def _lift_dict(each: Lifter | None) -> Lifter:
-    """A record whose values have a type: `null` is an absent entry, as it is an absent field."""
+def _dict_lifter(each: Lifter | None) -> Lifter:
+    """Make the function for a record whose values have a type: a `null` in it is an absent entry."""
 
     def lift(value: Any) -> Any:
         if not _is_object(value):

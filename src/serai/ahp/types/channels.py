@@ -71,7 +71,7 @@ class TerminalCommandPart(Value, tag_field="type", tag="command"):
 TerminalContentPart: TypeAlias = TerminalUnclassifiedPart | TerminalCommandPart | UnknownType
 
 
-class TerminalState(State):
+class TerminalState(State, kw_only=True):
     """The whole state of one terminal."""
 
     title: str
@@ -130,7 +130,7 @@ class ChangesetOperation(Value):
     icon: str | None = None
 
 
-class ChangesetState(State):
+class ChangesetState(State, kw_only=True):
     """The whole state of one changeset."""
 
     status: Annotated[str, ChangesetStatus]
@@ -166,7 +166,7 @@ class ResourceChanges(Value):
     items: list[ResourceChange]
 
 
-class ResourceWatchState(State):
+class ResourceWatchState(State, kw_only=True):
     """What is being watched. Changes pass through; they are not part of the state."""
 
     root: URI
@@ -214,7 +214,7 @@ class RootConfigState(Value):
     values: FreeForm
 
 
-class RootState(State):
+class RootState(State, kw_only=True):
     """The state of `ahp-root://`."""
 
     agents: list[AgentInfo]

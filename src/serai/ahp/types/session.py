@@ -86,7 +86,7 @@ class Turn(Value):
     error: ErrorInfo | None = None
 
 
-class ActiveTurn(State):
+class ActiveTurn(State, kw_only=True):
     """The turn that is running."""
 
     id: str
@@ -130,7 +130,7 @@ class AgentSelection(Value):
     uri: URI
 
 
-class SessionSummary(State):
+class SessionSummary(State, kw_only=True):
     """What a list of sessions shows. Times are milliseconds since 1970."""
 
     resource: URI
@@ -178,7 +178,7 @@ class SessionConfigState(Value):
     values: FreeForm
 
 
-class SessionState(State):
+class SessionState(State, kw_only=True):
     """The whole state of one session."""
 
     summary: SessionSummary
