@@ -71,16 +71,21 @@ class SignInMethodsResult(Value):
     """Absent when nobody knows."""
 
 
-class SignInParams(RootParams):
-    """Begin to sign in to an agent. What is run comes from the host: a client chooses among its methods."""
+class InstallAgentParams(RootParams):
+    """Asks to install an agent. The command comes from the host's catalogue or its configuration."""
 
     provider: str
-    method_id: str | None = None
-    """The id of one of the methods; by default the first."""
     terminal: URI | None = None
-    """Under which URI the terminal is opened, if it takes one; by default the host makes one up."""
+    """URI of the terminal that is opened, if one is needed; by default the host chooses one."""
     cols: Count | None = None
     rows: Count | None = None
+
+
+class SignInParams(InstallAgentParams):
+    """Asks to sign in to an agent. The command comes from the host: a client chooses among its methods."""
+
+    method_id: str | None = None
+    """Id of one of the methods; by default the first."""
 
 
 class SignInResult(Value):
@@ -120,16 +125,6 @@ class AgentsResult(Value):
     """All agents that are known, those that are installed first."""
 
     agents: list[KnownAgent]
-
-
-class InstallAgentParams(RootParams):
-    """Install an agent. What is run comes from the host's catalogue or its configuration."""
-
-    provider: str
-    terminal: URI | None = None
-    """Under which URI the terminal is opened; by default the host makes one up."""
-    cols: Count | None = None
-    rows: Count | None = None
 
 
 class InstallAgentResult(Value):

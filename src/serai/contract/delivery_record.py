@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from msgspec import field
 from msgspec.structs import replace
@@ -59,6 +60,11 @@ class DeliveryState(StrEnum):
 
 
 _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
+
+_CLEARED: dict[str, Any] = dict.fromkeys(
+    ("next_attempt_at", "available_at", "lease_until", "held_by", "waits_for", "error")
+)
+"""What no receipt but the last one says."""
 
 
 class KeptReceipt(Record, host_made=True):
@@ -160,37 +166,23 @@ def settled(
     kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))
     if len(kept) > _MOST_RECEIPTS:
         kept = (kept[0], *kept[1 - _MOST_RECEIPTS :])
-    told, state, next_attempt_at, available_at, error = (
-        receipt.metadata,
-        DeliveryState.FAILED,
-        None,
-        None,
-        None,
-    )
-    evidence, held_by, waits_for = record.evidence, None, None
+    told, changes = receipt.metadata, dict[str, Any]()
     match receipt:
         case Accepted():
-            state, held_by, waits_for = DeliveryState.ACCEPTED, told.get("heldBy"), told.get("waitsFor")
+            state = DeliveryState.ACCEPTED
+            changes = {"held_by": told.get("heldBy"), "waits_for": told.get("waitsFor")}
         case Delivered():
-            state, evidence = DeliveryState.DELIVERED, told
+            state, changes = DeliveryState.DELIVERED, {"evidence": told}
         case Deferred():
-            state, waits_for = DeliveryState.DEFERRED, told.get("waitsFor")
-            available_at, error = receipt.available_at, receipt.reason
+            state = DeliveryState.DEFERRED
+            changes = {
+                "available_at": receipt.available_at,
+                "error": receipt.reason,
+                "waits_for": told.get("waitsFor"),
+            }
         case Failed(retryable=True) if retry_at is not None:
-            state, waits_for = DeliveryState.DEFERRED, "retry"
-            next_attempt_at, error = retry_at, receipt.reason
+            state = DeliveryState.DEFERRED
+            changes = {"next_attempt_at": retry_at, "error": receipt.reason, "waits_for": "retry"}
         case Failed():
-            error = receipt.reason
-    return replace(
-        record,
-        state=state,
-        receipts=kept,
-        updated_at=at,
-        next_attempt_at=next_attempt_at,
-        available_at=available_at,
-        lease_until=None,
-        held_by=held_by,
-        waits_for=waits_for,
-        evidence=evidence,
-        error=error,
-    )
+            state, changes = DeliveryState.FAILED, {"error": receipt.reason}
+    return replace(record, **_CLEARED | changes, state=state, receipts=kept, updated_at=at)

@@ -29,12 +29,6 @@ class Unreadable:
     error: ProtocolError
 
 
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[Ticket]):
-    method: str
-    ticket: Ticket
-
-
 class Peer(Generic[Ticket]):
     """The requests of ours that have no answer yet, each with a ticket for whoever waits.
 
@@ -46,7 +40,7 @@ class Peer(Generic[Ticket]):
     def __init__(self, codec: LineCodec | StrictCodec, first_id: int = 1) -> None:
         self._codec = codec
         self._next_id = first_id
-        self._calls: dict[RequestId, _Call[Ticket]] = {}
+        self._calls: dict[RequestId, tuple[str, Ticket]] = {}
 
     def request(self, method: str, params: Any, ticket: Ticket) -> tuple[int, bytes]:
         """The id and the frame of a new request. The ticket comes back with its answer.
@@ -57,7 +51,7 @@ class Peer(Generic[Ticket]):
         call_id = self._next_id
         frame = self._codec.encode(Request(id=call_id, method=method, params=params))
         self._next_id += 1
-        self._calls[call_id] = _Call(method, ticket)
+        self._calls[call_id] = method, ticket
         return call_id, frame
 
     def notify(self, method: str, params: Any) -> bytes:
@@ -105,12 +99,13 @@ class Peer(Generic[Ticket]):
         call = self._calls.pop(message.id, None) if is_ours else None
         if call is None:
             return message
+        method, ticket = call
         if isinstance(message, Failure):
-            return Answered(call.ticket, None, message.to_error())
+            return Answered(ticket, None, message.to_error())
         try:
-            return Answered(call.ticket, self._codec.result(call.method, message.result), None)
+            return Answered(ticket, self._codec.result(method, message.result), None)
         except SeraiError as error:
-            return Answered(call.ticket, None, error)
+            return Answered(ticket, None, error)
 
     def forget(self, call_id: int) -> None:
         """Wait for an answer no longer. When it comes, `receive` gives it as it is."""
@@ -118,6 +113,6 @@ class Peer(Generic[Ticket]):
 
     def forget_all(self) -> list[Ticket]:
         """Wait for nothing any more, since the connection is over. Returns all who waited."""
-        tickets = [call.ticket for call in self._calls.values()]
+        tickets = [ticket for _, ticket in self._calls.values()]
         self._calls.clear()
         return tickets

@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import GrowingText, Handlers, LiveState, SimpleLive, merged
+from serai.ahp.reducers.live import GrowingText, Handlers, LiveState, SimpleLive, merged, placed, without
 from serai.ahp.types import (
     ChangesetState,
     ChangesetStatus,
@@ -52,15 +52,11 @@ class LiveChangeset(SimpleLive[ChangesetState]):
 
     @handlers.on(a.ChangesetFileSetAction)
     def _file_set(self, action: a.ChangesetFileSetAction, _now: Number) -> None:
-        files = self._state.files
-        if any(file.id == action.file.id for file in files):
-            self._state.files = [action.file if file.id == action.file.id else file for file in files]
-        else:
-            self._state.files = [*files, action.file]
+        self._state.files = placed(self._state.files, action.file)
 
     @handlers.on(a.ChangesetFileRemovedAction)
     def _file_removed(self, action: a.ChangesetFileRemovedAction, _now: Number) -> None:
-        self._state.files = [file for file in self._state.files if file.id != action.file_id]
+        self._state.files = without(self._state.files, action.file_id)
 
     @handlers.on(a.ChangesetClearedAction)
     def _cleared(self, _action: a.ChangesetClearedAction, _now: Number) -> None:

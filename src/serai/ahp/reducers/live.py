@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from serai.ahp.actions import RootConfigChangedAction, SessionConfigChangedAction, StateAction
 from serai.ahp.types import Number, RootConfigState, SessionConfigState
-from serai.ahp.wire import State
+from serai.ahp.wire import State, Unknown
 
 S = TypeVar("S", bound=State)
+T = TypeVar("T")
 H = TypeVar("H", bound=Callable[..., None])
 
 
@@ -122,6 +123,31 @@ class GrowingText:
     def __str__(self) -> str:
         folded = b"".join(self._blocks).decode("utf-8", "surrogatepass")
         return "".join((self._start, folded, *self._pieces))
+
+
+def find(items: Sequence[Any], item_id: Any) -> int | None:
+    """Return the position of the first item with an id; `None` when there is none, or no id."""
+    found = (position for position, item in enumerate(items) if id_of(item) == item_id)
+    return None if item_id is None else next(found, None)
+
+
+def id_of(item: Any) -> Any:
+    """Return the id of an item, also of one of an unknown kind."""
+    return item.raw.get("id") if isinstance(item, Unknown) else item.id
+
+
+def placed(items: Sequence[T] | None, item: T) -> list[T]:
+    """Return the items with this one in the place of the one that has its id, or at the end."""
+    items = items or []
+    position = find(items, id_of(item))
+    return [*items, item] if position is None else [*items[:position], item, *items[position + 1 :]]
+
+
+def without(items: Sequence[T] | None, item_id: Any) -> list[T]:
+    """Return the items without the first one that has this id."""
+    items = items or []
+    position = find(items, item_id)
+    return [*items] if position is None else [*items[:position], *items[position + 1 :]]
 
 
 C = TypeVar("C", RootConfigState, SessionConfigState)

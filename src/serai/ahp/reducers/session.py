@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import customizations, toolcalls
-from serai.ahp.reducers.live import Handlers, LiveState, merged
+from serai.ahp.reducers.live import Handlers, LiveState, find, merged, placed, without
 from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ActiveTurn,
@@ -17,7 +17,6 @@ from serai.ahp.types import (
     PendingMessage,
     PendingMessageKind,
     ReasoningResponsePart,
-    SessionInputRequest,
     SessionLifecycle,
     SessionState,
     SessionStatus,
@@ -133,7 +132,7 @@ class LiveSession(LiveState[SessionState]):
         if action.queued_message_id is not None:
             if state.steering_message and state.steering_message.id == action.queued_message_id:
                 state.steering_message = None
-            state.queued_messages = _without(state.queued_messages, action.queued_message_id)
+            state.queued_messages = without(state.queued_messages, action.queued_message_id) or None
         self._touch(now)
         self._refresh_status()
         self._flag(SessionStatus.IS_READ, on=False)
@@ -250,9 +249,7 @@ class LiveSession(LiveState[SessionState]):
 
     @handlers.on(a.SessionCustomizationUpdatedAction)
     def _customization_updated(self, action: a.SessionCustomizationUpdatedAction, _now: Number) -> None:
-        self._state.customizations = customizations.update(
-            self._state.customizations or [], action.customization
-        )
+        self._state.customizations = placed(self._state.customizations, action.customization)
 
     @handlers.on(a.SessionCustomizationRemovedAction)
     def _customization_removed(self, action: a.SessionCustomizationRemovedAction, _now: Number) -> None:
@@ -273,12 +270,7 @@ class LiveSession(LiveState[SessionState]):
         if action.kind == PendingMessageKind.STEERING:
             self._state.steering_message = message
             return
-        queue = self._state.queued_messages or []
-        if any(queued.id == action.id for queued in queue):
-            queue = [message if queued.id == action.id else queued for queued in queue]
-        else:
-            queue = [*queue, message]
-        self._state.queued_messages = queue
+        self._state.queued_messages = placed(self._state.queued_messages, message)
 
     @handlers.on(a.SessionPendingMessageRemovedAction)
     def _pending_removed(self, action: a.SessionPendingMessageRemovedAction, _now: Number) -> None:
@@ -287,7 +279,7 @@ class LiveSession(LiveState[SessionState]):
             if state.steering_message and state.steering_message.id == action.id:
                 state.steering_message = None
             return
-        state.queued_messages = _without(state.queued_messages, action.id)
+        state.queued_messages = without(state.queued_messages, action.id) or None
 
     @handlers.on(a.SessionQueuedMessagesReorderedAction)
     def _queue_reordered(self, action: a.SessionQueuedMessagesReorderedAction, _now: Number) -> None:
@@ -304,14 +296,10 @@ class LiveSession(LiveState[SessionState]):
     def _input_requested(self, action: a.SessionInputRequestedAction, now: Number) -> None:
         request = action.request
         requests = self._state.input_requests or []
-        position = _position(requests, request.id)
-        if position is None:
-            requests = [*requests, request]
-        else:
-            if request.answers is None:
-                request = replace(request, answers=requests[position].answers)
-            requests = [*requests[:position], request, *requests[position + 1 :]]
-        self._state.input_requests = requests
+        position = find(requests, request.id)
+        if position is not None and request.answers is None:
+            request = replace(request, answers=requests[position].answers)
+        self._state.input_requests = placed(requests, request)
         self._touch(now)
         self._refresh_status()
         self._flag(SessionStatus.IS_READ, on=False)
@@ -319,7 +307,7 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionInputAnswerChangedAction)
     def _input_answer(self, action: a.SessionInputAnswerChangedAction, now: Number) -> None:
         requests = self._state.input_requests or []
-        position = _position(requests, action.request_id)
+        position = find(requests, action.request_id)
         if position is None:
             return
         answers = dict(requests[position].answers or {})
@@ -328,23 +316,14 @@ class LiveSession(LiveState[SessionState]):
         else:
             answers[action.question_id] = action.answer
         request = replace(requests[position], answers=answers or None)
-        self._state.input_requests = [*requests[:position], request, *requests[position + 1 :]]
+        self._state.input_requests = placed(requests, request)
         self._touch(now)
 
     @handlers.on(a.SessionInputCompletedAction)
     def _input_completed(self, action: a.SessionInputCompletedAction, now: Number) -> None:
         requests = self._state.input_requests or []
-        left = [request for request in requests if request.id != action.request_id]
-        if len(left) == len(requests):
+        if find(requests, action.request_id) is None:
             return
-        self._state.input_requests = left or None
+        self._state.input_requests = without(requests, action.request_id) or None
         self._touch(now)
         self._refresh_status()
-
-
-def _without(queue: list[PendingMessage] | None, message_id: str) -> list[PendingMessage] | None:
-    return [message for message in queue or () if message.id != message_id] or None
-
-
-def _position(requests: list[SessionInputRequest], request_id: str) -> int | None:
-    return next((n for n, request in enumerate(requests) if request.id == request_id), None)

@@ -22,7 +22,6 @@ from serai.ahp.actions import (
 )
 from serai.ahp.types import (
     ConfirmationOption,
-    StringOrMarkdown,
     ToolCallBase,
     ToolCallCancellationReason,
     ToolCallCancelledState,
@@ -36,6 +35,7 @@ from serai.ahp.types import (
     ToolCallStreamingState,
 )
 
+_Asked = ToolCallPendingConfirmationState | ToolCallRunningState | ToolCallPendingResultConfirmationState
 _WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
 
 
@@ -77,17 +77,16 @@ def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> Tool
         return call
     option = next((o for o in call.options or () if o.id == action.selected_option_id), None)
     if action.approved:
+        kept = _asked(call)
+        if action.edited_tool_input is not None:
+            kept["tool_input"] = action.edited_tool_input
         return ToolCallRunningState(
-            **_base(call),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
+            **kept,
             confirmed=action.confirmed or "",  # an approval always has it
             selected_option=option,
         )
     return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
+        **_asked(call),
         reason=action.reason or "",  # a denial always has it
         reason_message=action.reason_message,
         user_suggestion=action.user_suggestion,
@@ -109,10 +108,8 @@ def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> Tool
         else ToolCallCompletedState
     )
     return after(
-        **_base(call),
+        **_asked(call),
         **_result(action.result),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
         confirmed=confirmed,
         selected_option=option,
     )
@@ -124,17 +121,13 @@ def confirm_result(call: ToolCallState, action: SessionToolCallResultConfirmedAc
         return call
     if action.approved:
         return ToolCallCompletedState(
-            **_base(call),
+            **_asked(call),
             **_result(call),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input,
             confirmed=call.confirmed,
             selected_option=call.selected_option,
         )
     return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
+        **_asked(call),
         reason=ToolCallCancellationReason.RESULT_DENIED,
         selected_option=call.selected_option,
     )
@@ -156,24 +149,14 @@ def set_content(call: ToolCallState, action: SessionToolCallContentChangedAction
 
 def skip(call: ToolCallState) -> ToolCallState:
     """The turn is over: what is not finished is cancelled."""
-    message: StringOrMarkdown
-    match call:
-        case ToolCallStreamingState():
-            message, tool_input = call.invocation_message or "", None
-        case (
-            ToolCallPendingConfirmationState()
-            | ToolCallRunningState()
-            | ToolCallPendingResultConfirmationState()
-        ):
-            message, tool_input = call.invocation_message, call.tool_input
-        case _:
-            return call
-    return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=message,
-        tool_input=tool_input,
-        reason=ToolCallCancellationReason.SKIPPED,
-    )
+    kept: dict[str, Any]
+    if isinstance(call, ToolCallStreamingState):
+        kept = {**_base(call), "invocation_message": call.invocation_message or ""}
+    elif isinstance(call, _Asked):
+        kept = _asked(call)
+    else:
+        return call
+    return ToolCallCancelledState(**kept, reason=ToolCallCancellationReason.SKIPPED)
 
 
 # -- what goes from one state into the next ----------------------------------------------------------------
@@ -186,6 +169,10 @@ _CALL_FIELDS = frozenset({"status", *ToolCallCompletedState.__struct_encode_fiel
 
 def _base(call: SessionToolCallStartAction | ToolCallBase) -> dict[str, Any]:
     return {name: getattr(call, name) for name in _BASE}
+
+
+def _asked(call: _Asked) -> dict[str, Any]:
+    return {**_base(call), "invocation_message": call.invocation_message, "tool_input": call.tool_input}
 
 
 def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> dict[str, Any]:

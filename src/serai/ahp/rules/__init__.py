@@ -10,7 +10,7 @@ from typing import Any
 from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.session import ACCEPTED, RULES, Judgement, Verdict, judge_session, judge_title, rejected
+from serai.ahp.rules.session import ACCEPTED, RULES, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 
@@ -40,7 +40,7 @@ def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgemen
         return rejected("server_only", "only the host dispatches this action")
     match state:
         case LiveSession():
-            return judge_session(state, action, sender)
+            return RULES[type(action)](state, action, sender)
         case LiveTerminal():
             return _judge_terminal(state, action, sender)
         case LiveRoot():

@@ -13,7 +13,6 @@ from serai.ahp.rules.config import problem_with_change
 from serai.ahp.types import (
     ConfirmationOptionKind,
     PendingMessageKind,
-    SessionInputRequest,
     SessionInputResponseKind,
     SessionLifecycle,
     SimpleMessageAttachment,
@@ -76,11 +75,6 @@ def judge_title(title: str) -> Judgement:
 
 
 # -- sessions ----------------------------------------------------------------------------------------------
-
-
-def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:
-    """What is to become of an action that a client dispatched on this session."""
-    return RULES[type(action)](session, action, sender)
 
 
 def _anything(_session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
@@ -240,33 +234,22 @@ def _pending_removed(
     return ACCEPTED
 
 
-def _request(session: LiveSession, request_id: str) -> SessionInputRequest | None:
-    return next((r for r in session.head.input_requests or () if r.id == request_id), None)
-
-
-def _no_request(request_id: str) -> Judgement:
-    return rejected("no_such_request", f"no input request {request_id!r} is open")
-
-
-def _input_answer(session: LiveSession, action: a.SessionInputAnswerChangedAction, _sender: str) -> Judgement:
-    request = _request(session, action.request_id)
+def _input(
+    session: LiveSession,
+    action: a.SessionInputAnswerChangedAction | a.SessionInputCompletedAction,
+    _sender: str,
+) -> Judgement:
+    request = next((r for r in session.head.input_requests or () if r.id == action.request_id), None)
+    problem: str | None = None
     if request is None:
-        return _no_request(action.request_id)
-    if action.answer is None:
-        return ACCEPTED
-    problem = problem_with_answer(request, action.question_id, action.answer)
-    return rejected("bad_answer", problem) if problem else ACCEPTED
-
-
-def _input_completed(session: LiveSession, action: a.SessionInputCompletedAction, _sender: str) -> Judgement:
-    request = _request(session, action.request_id)
-    if request is None:
-        return _no_request(action.request_id)
-    if action.response not in set(SessionInputResponseKind):
+        return rejected("no_such_request", f"no input request {action.request_id!r} is open")
+    if isinstance(action, a.SessionInputAnswerChangedAction):
+        if action.answer is not None:
+            problem = problem_with_answer(request, action.question_id, action.answer)
+    elif action.response not in set(SessionInputResponseKind):
         return rejected("bad_value", f"a request cannot end with {action.response!r}")
-    if action.response != SessionInputResponseKind.ACCEPT:
-        return ACCEPTED
-    problem = problem_with_answers(request, action.answers)
+    elif action.response == SessionInputResponseKind.ACCEPT:
+        problem = problem_with_answers(request, action.answers)
     return rejected("bad_answer", problem) if problem else ACCEPTED
 
 
@@ -294,7 +277,7 @@ RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionPendingMessageSetAction: _pending_set,
     a.SessionPendingMessageRemovedAction: _pending_removed,
     a.SessionQueuedMessagesReorderedAction: _anything,
-    a.SessionInputAnswerChangedAction: _input_answer,
-    a.SessionInputCompletedAction: _input_completed,
+    a.SessionInputAnswerChangedAction: _input,
+    a.SessionInputCompletedAction: _input,
 }
 """What a client may dispatch on a session, and who says whether it may now."""
