@@ -12,6 +12,7 @@ from serai.ahp.actions import (
     SessionCustomizationUpdatedAction,
 )
 from serai.ahp.reducers import customizations as reducer
+from serai.ahp.reducers.live import placed
 from serai.ahp.types import (
     Customization,
     CustomizationLoadedState,
@@ -92,7 +93,7 @@ def applied(before: list[Customization], actions: list[CustomizationAction]) -> 
             case SessionCustomizationRemovedAction():
                 now = reducer.remove(now, action.id)
             case SessionCustomizationUpdatedAction():
-                now = reducer.update(now, action.customization)
+                now = placed(now, action.customization)
             case SessionCustomizationsChangedAction():
                 now = list(action.customizations)
     return now

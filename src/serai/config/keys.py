@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from serai.config.paths import Paths
-from serai.config.private import create_private, read_private
+from serai.config.private import find_private, read_private
 from serai.errors import ConfigInvalid, StorageUnreadable
 
 KEY_VARIABLE = "SERAI_DATABASE_KEY"
@@ -68,23 +68,15 @@ def find_database_key(
     if use_keyring and (text := _from_ring(paths, notes)):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     data = read_private(paths.database_key, "key of the database")
-    if data is not None:
-        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
-    if not make or paths.database.exists():
-        raise _lost(paths, notes)
-    return _made(paths, notes, use_keyring=use_keyring and not notes)
-
-
-def _made(paths: Paths, notes: list[str], *, use_keyring: bool) -> DatabaseKey:
-    text = secrets.token_hex(_KEY_BYTES)
-    if use_keyring and _into_ring(paths, text, notes):
-        return DatabaseKey(_parse(text), "keyring", tuple(notes))
-    paths.make_home()
-    if not create_private(paths.database_key, f"{text}\n".encode(), "key of the database"):
-        # Someone else made one at the same moment: theirs counts.
-        data = read_private(paths.database_key, "key of the database") or b""
-        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
-    return DatabaseKey(_parse(text), str(paths.database_key), tuple(notes))
+    if data is None:
+        if not make or paths.database.exists():
+            raise _lost(paths, notes)
+        text = secrets.token_hex(_KEY_BYTES)
+        if use_keyring and not notes and _into_ring(paths, text, notes):
+            return DatabaseKey(_parse(text), "keyring", tuple(notes))
+        paths.make_home()
+        data = find_private(paths.database_key, f"{text}\n".encode(), "key of the database")
+    return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
 
 
 def _parse(text: str) -> bytes | str:
@@ -158,13 +150,8 @@ def find_token(paths: Paths) -> str:
     Raises:
         ConfigInvalid: The file with the token can be read by others, is damaged, or cannot be written.
     """
-    data = read_private(paths.token, "token file")
-    if data is None:
-        paths.make_home()
-        token = secrets.token_urlsafe(32)
-        if create_private(paths.token, f"{token}\n".encode(), "token file"):
-            return token
-        data = read_private(paths.token, "token file") or b""
+    paths.make_home()
+    data = find_private(paths.token, f"{secrets.token_urlsafe(32)}\n".encode(), "token file")
     token = data.decode(errors="replace").strip()
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigInvalid(

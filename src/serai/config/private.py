@@ -35,17 +35,20 @@ def read_private(path: Path, what: str) -> bytes | None:
     return data
 
 
-def create_private(path: Path, data: bytes, what: str) -> bool:
-    """Make a file that was not there. Returns `False`, and changes nothing, when it was.
+def find_private(path: Path, data: bytes, what: str) -> bytes:
+    """Return the content of such a file; where there is none, make it with this content.
 
     Raises:
-        ConfigInvalid: It cannot be made.
+        ConfigInvalid: Others may read or write it, or it cannot be read or made.
     """
+    found = read_private(path, what)
+    if found is not None:
+        return found
     try:
         _put(path, data, what, os.link)  # unlike a rename, this never takes the place of another's file
-    except FileExistsError:
-        return False
-    return True
+    except FileExistsError:  # someone else made one at the same moment: theirs counts
+        return read_private(path, what) or b""
+    return data
 
 
 def replace_private(path: Path, data: bytes, what: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from serai.depth import MAX_DEPTH
-from serai.errors import ConfigInvalid
+from serai.depth import MAX_DEPTH, checked
+from serai.errors import ConfigInvalid, ParseError
 
 T = TypeVar("T")
 
@@ -19,11 +19,9 @@ MAX_TOML = 256 * 1024
 """Longest text that is read, in characters."""
 _MAX_DOTS = 500
 """In a line. The reader's time grows with the square of a dotted key's parts."""
+_TOO_LONG = "it has an integer of more than 64 bits"
 _MOST = 160
 """Longest text of a stranger in a message."""
-_INTEGERS = range(-(2**63), 2**63)
-"""What TOML has. Larger ones could be read, and then neither be shown nor be turned into a float."""
-_TOO_LONG = "it has an integer of more than 64 bits"
 
 
 class BrokenToml(ValueError):
@@ -48,7 +46,10 @@ def read_toml(text: str) -> dict[str, Any]:
         raise BrokenToml(briefly(str(error))) from None
     except ValueError:  # Python's own, for a number with thousands of digits
         raise BrokenToml(_TOO_LONG) from None
-    _check(table)
+    try:
+        checked(msgspec.json.encode(table))  # whoever goes on with a table can write it as JSON
+    except (OverflowError, ValueError, RecursionError, ParseError):
+        raise BrokenToml(f"{_TOO_LONG}, or is nested deeper than {MAX_DEPTH} levels") from None
     return table
 
 
@@ -100,21 +101,3 @@ def problem_of(error: msgspec.ValidationError) -> str:
 def is_name(name: str) -> bool:
     """Whether an agent or a server can be called so: small letters, digits, and `-` or `_` between them."""
     return _NAME.fullmatch(name) is not None
-
-
-def _check(table: dict[str, Any]) -> None:
-    """See that whoever goes through a table meets nothing that is too deep or too large for them."""
-    level: list[Any] = [table]
-    for _ in range(MAX_DEPTH):
-        if any(isinstance(value, int) and value not in _INTEGERS for value in level):
-            raise BrokenToml(_TOO_LONG)
-        level = [inner for value in level for inner in _inside(value)]
-        if not level:
-            return
-    raise BrokenToml(f"it is nested deeper than {MAX_DEPTH} levels")
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
-    return cast("list[Any]", value) if isinstance(value, list) else ()
