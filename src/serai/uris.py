@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.errors import ProtocolError
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -22,8 +22,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import UNSET, Struct, UnsetType, field
 
-from serai.contract.record import RecordType, mismatch
-from serai.depth import checked
+from serai.contract.record import RecordType, checked, mismatch
 from serai.errors import ParseError
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
 from serai.ahp.client import ClientState
 from serai.ahp.codec import RESOURCE_REQUESTS
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.extensions import SIGN_IN_METHODS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI

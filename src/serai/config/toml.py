@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from serai.depth import MAX_DEPTH, checked
+from serai.contract.record import MAX_DEPTH, checked
 from serai.errors import ConfigInvalid, ParseError
 
 T = TypeVar("T")

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
+from itertools import accumulate, islice
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, dataclass_transform, overload
 
 import msgspec
 
-from serai.depth import checked
 from serai.errors import Mismatch, ParseError
 
 T = TypeVar("T")
@@ -121,3 +121,72 @@ def mismatch(message: str) -> Mismatch:
 @cache
 def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(as_type)
+
+
+def tool_schema(kind: type[Any]) -> dict[str, Any]:
+    """The JSON Schema of what a tool takes, in one piece: not all agents and models follow references."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(value, dict):
+            return value
+        found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        if found.get("default", ...) is None:  # what may be left out is left out, and never null
+            found = {key: each for key, each in found.items() if key != "default"}
+            kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+            found |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
+        if "$ref" in found:
+            named = {key: each for key, each in parts[found["$ref"]].items() if key != "description"}
+            found = {**named, **{key: each for key, each in found.items() if key != "$ref"}}
+        return {key: whole(each) for key, each in found.items() if key != "title"}
+
+    schema = whole(root)
+    schema.setdefault("properties", {})
+    return schema
+
+
+# -- bounds on JSON ----------------------------------------------------------------------------------------
+
+# Interpreters differ in how deep C code may recurse, so the bound is ours, and it is checked before anything
+# is read: a document that can be read can then also be written, wherever in the stack that happens. And a
+# document that is read in one piece holds everyone up for as long as that takes, which goes by values more
+# than by bytes.
+MAX_DEPTH = 128
+"""AHP's own types reach 16 levels, and settings may be nested further; the rest is for free-form records."""
+
+# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = [0] * 256
+_STEPS[ord("[")] = _STEPS[ord("{")] = 1
+_STEPS[ord("]")] = _STEPS[ord("}")] = -1
+
+
+def checked(data: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | None = None) -> bytes:
+    """The data as bytes, when it is nested no deeper than it may be, and has no more values.
+
+    Raises:
+        ParseError: It is nested deeper, has more values, or is text that is not Unicode.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise ParseError(f"this is not readable JSON: {error}") from None
+    if max_values is not None and len(raw) > 2 * max_values and _most_values(raw) > max_values:
+        # A value has at most one string for its name, and one that it is: more strings need no second look.
+        more_strings = islice(_STRING.finditer(raw), 2 * max_values, None)
+        if next(more_strings, None) or _most_values(_STRING.sub(b"", raw)) > max_values:
+            raise ParseError(f"this has more than {max_values:,} values")
+    # What is short, or has few brackets, cannot be deep: most frames are passed after two counts in C.
+    if len(raw) > 2 * max_depth and raw.count(b"[") + raw.count(b"{") > max_depth:
+        brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
+        if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
+            raise ParseError(f"this is nested deeper than {max_depth} levels")
+    return raw
+
+
+def _most_values(raw: bytes) -> int:
+    """As many values as there can be: each begins the document or a list, follows a comma, or is a member."""
+    return 1 + raw.count(b",") + raw.count(b"[") + raw.count(b"{")

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import InvalidRequest, ParseError
 from serai.jsonrpc.messages import (
     INTERNAL_ERROR,

@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeAlias, Union
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 
-from serai.contract.record import mismatch
-from serai.depth import MAX_DEPTH, checked
+from serai.contract.record import MAX_DEPTH, checked, mismatch
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError
 from serai.jsonrpc.messages import (
     ErrorObject,

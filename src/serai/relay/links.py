@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from serai import contract as c
+from serai.contract.record import checked
 from serai.contract.relay_calls import read_params
-from serai.depth import checked
 from serai.errors import ConnectionLost, InvalidParams, InvalidRequest, ParseError, ProtocolError, SeraiError
 from serai.jsonrpc import (
     Answered,

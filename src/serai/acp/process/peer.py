@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from serai import jsonrpc
 from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import ParseError, ProtocolError
 from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
 from serai.jsonrpc.lines import LONGEST_LINE

@@ -24,7 +24,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from serai.config.models import ModelKind, ModelRef
 from serai.config.toml import briefly
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import FailureKind, ModelFailure, ParseError
 from serai.session.messages import (
     FinishReason,

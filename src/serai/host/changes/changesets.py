@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from serai.ahp.channels import is_run
-from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.types import URI
 from serai.changes.operations import invoke
 from serai.changes.undo import Trash

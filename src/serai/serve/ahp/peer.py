@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import codec, wire
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.contract import Role
-from serai.depth import MAX_DEPTH
+from serai.contract.record import MAX_DEPTH
 from serai.errors import (
     ConnectionLost,
     InvalidParams,

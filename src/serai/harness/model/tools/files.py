@@ -17,7 +17,7 @@ from typing import Annotated, Concatenate, NamedTuple, ParamSpec, TypeVar
 from msgspec import Meta
 
 from serai.ahp import commands as c
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
 from serai.harness.file_edits import file_edit, made
