@@ -261,7 +261,7 @@ class Connection:
                     task = asyncio.create_task(self._answer(request))
                     self._answering.add(task)
                     task.add_done_callback(self._answering.discard)
-                case jsonrpc.Unreadable(error):
+                case ProtocolError() as error:
                     _log.warning("the host sent something that cannot be read: %s", error)
                     if error.id is not None:  # a request; whatever else it was, answering would not help
                         self.send(self._peer.refuse(error))

@@ -53,11 +53,6 @@ class DeliveryState(StrEnum):
     FAILED = "failed"
     """It was not delivered, and is not tried again. Final."""
 
-    @property
-    def is_final(self) -> bool:
-        """Whether it never changes again."""
-        return self in _FINAL
-
 
 _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 
@@ -138,11 +133,6 @@ class DeliveryRecord(Record, host_made=True):
                 soonest = moment
         return soonest
 
-    @property
-    def last_receipt(self) -> MessageReceipt | None:
-        """What was said last of it."""
-        return self.receipts[-1].receipt if self.receipts else None
-
 
 def settled(
     record: DeliveryRecord, receipt: MessageReceipt, at: datetime, *, retry_at: datetime | None = None
@@ -159,8 +149,7 @@ def settled(
         DeliveryFinal: It is final, and the receipt says something else.
     """
     if record.state in _FINAL:
-        last = record.last_receipt
-        if last is not None and last.status == receipt.status:
+        if record.receipts and record.receipts[-1].receipt.status == receipt.status:
             return record
         raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
     kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 from msgspec import field
 
 from serai.contract.identity import AgentStatus
-from serai.contract.record import Metadata, Moment, Number, Record
+from serai.contract.record import Metadata, Moment, Number, Record, RecordType
 
 _FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
 
@@ -97,24 +97,11 @@ class StatusChanged(StatusEvent, tag="status.changed"):
     """The session has gone from one status to another, whichever they are."""
 
 
-class StatusIdle(StatusEvent, tag="status.idle"):
-    """The session has become idle."""
-
-
-class StatusActive(StatusEvent, tag="status.active"):
-    """The session has become active."""
-
-
-class StatusBlocked(StatusEvent, tag="status.blocked"):
-    """The session has become blocked."""
-
-
-class StatusWaiting(StatusEvent, tag="status.waiting"):
-    """The session has begun to wait."""
-
-
-class StatusOffline(StatusEvent, tag="status.offline"):
-    """The session can no longer be reached."""
+_NAMED_AFTER_STATUS = tuple(
+    RecordType(f"Status{name.title()}", (StatusEvent,), {}, tag=f"status.{name}")
+    for name in ("idle", "active", "blocked", "waiting", "offline")
+)
+"""Records of the events that are named after a status."""
 
 
 class ToolEvent(SessionEvent):

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from msgspec import field
 
-from serai.contract.capabilities import ContentType
 from serai.contract.delivery import DeliveryMode
 from serai.contract.identity import AgentId
 from serai.contract.record import Metadata, Moment, Record
@@ -57,11 +56,6 @@ class AttachmentRecord(Record, tag_field="type"):
 
     label: str | None = None
 
-    @property
-    def content_type(self) -> ContentType:
-        """What a session must be able to take in order to get it: all but images are rendered as text."""
-        return ContentType.TEXT
-
 
 class TextAttachment(AttachmentRecord, tag="text"):
     """A piece of text that stands beside the message's own."""
@@ -79,11 +73,6 @@ class ImageAttachment(AttachmentRecord, tag="image"):
     def __post_init__(self) -> None:
         if (self.url is None) == (self.data is None):
             raise ValueError("an image has either a url or data")
-
-    @property
-    def content_type(self) -> ContentType:
-        """Images are the one content that not every session takes."""
-        return ContentType.IMAGE
 
 
 class LinkAttachment(AttachmentRecord, tag="link"):

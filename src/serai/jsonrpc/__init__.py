@@ -14,5 +14,5 @@ from serai.jsonrpc.messages import (
     RequestId as RequestId,
     Success as Success,
 )
-from serai.jsonrpc.peer import Answered as Answered, Peer as Peer, Unreadable as Unreadable
+from serai.jsonrpc.peer import Answered as Answered, Peer as Peer
 from serai.jsonrpc.strict import StrictCodec as StrictCodec

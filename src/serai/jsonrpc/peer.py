@@ -22,13 +22,6 @@ class Answered(Generic[Ticket]):
     error: SeraiError | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A frame that is no message. Its error can be sent as the answer."""
-
-    error: ProtocolError
-
-
 class Peer(Generic[Ticket]):
     """The requests of ours that have no answer yet, each with a ticket for whoever waits.
 
@@ -78,17 +71,18 @@ class Peer(Generic[Ticket]):
             error.id = request_id
         return self._codec.encode(Failure.of(error))
 
-    def receive(self, frame: bytes) -> Message | Answered[Ticket] | Unreadable | None:
-        """Read one frame; `None` when it is noise.
+    def receive(self, frame: bytes) -> Message | Answered[Ticket] | ProtocolError | None:
+        """Read one frame; return `None` when it is noise.
 
-        An answer that nobody waits for, or not any more, comes back as it is.
+        An answer that nobody waits for, or not any more, comes back as it is. For a frame that is no message,
+        the error comes back: it can be sent as the answer.
         """
         try:
             message = self._codec.decode(frame)
         except ProtocolError as error:
             # Its traceback leads to the frame, and the frame to it: they would keep each other for long.
             error.__context__ = None
-            return Unreadable(error.with_traceback(None))
+            return error.with_traceback(None)
         if isinstance(message, Success | Failure):
             return self._answered(message)
         return message

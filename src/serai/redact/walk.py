@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from operator import is_
-from types import NoneType, UnionType
-from typing import Annotated, Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from types import NoneType
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -24,6 +24,8 @@ Rewrite: TypeAlias = Callable[[str], str]
 _BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment, ImageAttachment)
 _WORDS = frozenset({"kind", "status", "type", "state", "confirmed", "reason", "response", "lifecycle"})
 """Fields whose texts are words of the protocol."""
+
+_WITHOUT_TEXT = frozenset({bool, int, float, NoneType, msgspec.UnsetType})
 
 
 class Walker:
@@ -66,7 +68,7 @@ class Walker:
         changes: dict[str, Any] | None = None
         for field, rewrite in plan:
             before = getattr(value, field)
-            if before is None or before is msgspec.UNSET:
+            if before.__class__ in _WITHOUT_TEXT:
                 continue
             after = rewrite(before) if before.__class__ is str else self._any(before, rewrite)
             if after is not before:
@@ -97,24 +99,9 @@ def _named(name: str, value: str) -> str:
 
 @cache
 def _plan(of: type[msgspec.Struct]) -> list[tuple[str, str]]:
-    """Which fields of a type are looked at, and how."""
-    plan: list[tuple[str, str]] = []
-    for info in msgspec.structs.fields(of):
-        field = info.name
-        if field in _WORDS and of.__module__.startswith("serai.ahp."):
-            continue
-        if not _holds_numbers_only(info.type):
-            plan.append((field, _kind(of, field)))
-    return plan
-
-
-def _holds_numbers_only(annotation: Any) -> bool:
-    """Whether a field can hold no text at all."""
-    if get_origin(annotation) is Annotated:
-        return _holds_numbers_only(get_args(annotation)[0])
-    if get_origin(annotation) in {Union, UnionType}:
-        return all(map(_holds_numbers_only, get_args(annotation)))
-    return annotation in {bool, int, float, NoneType, msgspec.UnsetType}
+    """List the fields of a type that may hold secrets, each with the kind of its rewrite."""
+    words = _WORDS if of.__module__.startswith("serai.ahp.") else ()
+    return [(field, _kind(of, field)) for field in of.__struct_fields__ if field not in words]
 
 
 def _kind(of: type[msgspec.Struct], field: str) -> str:

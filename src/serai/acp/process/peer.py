@@ -21,7 +21,7 @@ from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
 from serai.contract.record import checked
 from serai.errors import ParseError, ProtocolError
-from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
+from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId
 from serai.jsonrpc.lines import LONGEST_LINE
 
 _log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ class AgentPeer:
             case Request() as request:
                 self._listener.asked(request)
                 return True
-            case Unreadable(error):
+            case ProtocolError() as error:
                 self._write(self._peer.refuse(error))
             case Notification(method="session/update", params={"sessionId": str(name), "update": told}) if (
                 is_object(told)

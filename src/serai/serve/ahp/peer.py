@@ -118,7 +118,7 @@ class AhpPeer:
                 return
             case jsonrpc.Success() | jsonrpc.Failure() | None:
                 return  # nobody waits for it any more
-            case jsonrpc.Unreadable(error):
+            case ProtocolError() as error:
                 message = _Unreadable(data, error)
             case message:
                 pass
