@@ -581,13 +581,13 @@ class TurnStopped(SeraiError, code="turn_stopped"):
         self.code = code  # pyright: ignore[reportAttributeAccessIssue] - each has its own
 
 
-class ToolFailed(SeraiError, code="tool_failed"):
+class ToolError(SeraiError, code="tool_failed"):
     """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
 
 
-class AddressRefused(ToolFailed, code="address_refused"):
+class AddressRefused(ToolError, code="address_refused"):
     """An address is this machine's, or of a private network, and the agent's file does not name it."""
 
 
-class CommandRefused(ToolFailed, code="command_refused"):
+class CommandRefused(ToolError, code="command_refused"):
     """A command is not on the allowlist, or the program that it names is not where programs are."""

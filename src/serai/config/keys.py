@@ -164,7 +164,7 @@ def find_token(paths: Paths) -> str:
 # -- references --------------------------------------------------------------------------------------------
 
 
-class Secret(NamedTuple):
+class TextWithSecret(NamedTuple):
     """A text with a secret in it, and the secret."""
 
     text: str
@@ -173,7 +173,7 @@ class Secret(NamedTuple):
     value: str
 
     def __repr__(self) -> str:
-        return f"Secret({self.label!r})"  # a secret is never shown
+        return f"TextWithSecret({self.label!r})"  # a secret is never shown
 
 
 def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
@@ -197,7 +197,7 @@ def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
     return value
 
 
-def with_secret(text: str, environ: Mapping[str, str]) -> Secret | None:
+def with_secret(text: str, environ: Mapping[str, str]) -> TextWithSecret | None:
     """A text at whose end a reference stands, such as `Bearer env:TOKEN`, with the secret in its place.
 
     `None` when there is no reference in it.
@@ -209,4 +209,4 @@ def with_secret(text: str, environ: Mapping[str, str]) -> Secret | None:
     if found is None:
         return None
     value = resolve_secret(found[0], environ)
-    return Secret(text[: found.start()] + value, found[2], value)
+    return TextWithSecret(text[: found.start()] + value, found[2], value)

@@ -280,7 +280,7 @@ class ReportResult(Record):
     undeclared: tuple[str, ...] = ()
 
 
-class Offer(Record):
+class DeliveryOffer(Record):
     """A message for a session elsewhere. `receiveMessage` asks with it; `deliveries.take` gives several."""
 
     agent: str
@@ -308,7 +308,7 @@ class TakeParams(AgentParams):
 class TakeResult(Record):
     """Messages in their order. Each wants a receipt before its lease is over."""
 
-    offers: tuple[Offer, ...]
+    offers: tuple[DeliveryOffer, ...]
 
 
 class ReceiptParams(Record):

@@ -123,7 +123,7 @@ class Item:
         return len(data) if isinstance(data, str) else _ABOUT
 
 
-class Record:
+class RecordEntry:
     """A record that is no action: it takes a number, and is not published."""
 
     __slots__ = ("channel", "json", "kept", "told", "writes")
@@ -155,7 +155,7 @@ class Barrier:
         """Is called in its place when nothing can be written: for who need not wait for room."""
 
 
-Entry: TypeAlias = Item | Record | Barrier
+Entry: TypeAlias = Item | RecordEntry | Barrier
 """What stands in the line for the next commit."""
 
 
@@ -180,7 +180,7 @@ def fill(batch: Batch, entries: list[Entry], touched: Iterable[KeptSession]) -> 
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     rows, relay = batch.items, batch.relay
     for entry in entries:
-        if type(entry) is Record:
+        if type(entry) is RecordEntry:
             writes = entry.writes
             if callable(writes):
                 relay.append((len(rows), writes()))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Entry, Item, Measured, Record, Writes, fill, is_delta, size_of
+from serai.journal.batches import Barrier, Entry, Item, Measured, RecordEntry, Writes, fill, is_delta, size_of
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -190,7 +190,7 @@ class Journal:
             kept: Whether the record itself is written; if not, only what it writes beside it.
         """
         self._count(len(record))
-        self._waiting.append(Record(channel, record, writes, told, kept=kept))
+        self._waiting.append(RecordEntry(channel, record, writes, told, kept=kept))
         if not self._urgent:
             self._hurry()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from serai.ahp.actions import StateAction
-from serai.journal.batches import Barrier, Entry, Item, Record
+from serai.journal.batches import Barrier, Entry, Item, RecordEntry
 from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
 
@@ -64,7 +64,7 @@ class Publisher:
                 _do(entry.then, seq)
                 continue
             seq += 1
-            if type(entry) is Record:
+            if type(entry) is RecordEntry:
                 _do(entry.told, seq)
             elif type(entry) is Item:
                 if entry.only_to is None:

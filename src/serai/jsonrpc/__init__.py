@@ -4,7 +4,7 @@ AHP has the `strict` codec, ACP the patient one of `lines`. A protocol gives its
 has the socket or the pipe carries the frames.
 """
 
-from serai.jsonrpc.lines import LineCodec as LineCodec, Lines as Lines, message_of as message_of
+from serai.jsonrpc.lines import LineCodec as LineCodec, LineSplitter as LineSplitter, message_of as message_of
 from serai.jsonrpc.messages import (
     ErrorObject as ErrorObject,
     Failure as Failure,

@@ -30,7 +30,7 @@ LONGEST_LINE = 64 * 1024 * 1024
 """The longest line that is read, in bytes."""
 
 
-class Lines:
+class LineSplitter:
     """Cuts bytes into lines, and keeps what has come of the last one. Whoever feeds it looks at `size`."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ _WORD = "A-Za-z0-9"
 _URL_SAFE = r"A-Za-z0-9_\-"
 
 
-class Secret(NamedTuple):
+class SecretSpan(NamedTuple):
     """Which part of a candidate is to be masked, and as what."""
 
     kind: str
@@ -31,7 +31,7 @@ class Secret(NamedTuple):
     end: int
 
 
-Check: TypeAlias = Callable[[str, int, int, int], bool | Secret]
+Check: TypeAlias = Callable[[str, int, int, int], bool | SecretSpan]
 """Takes a text and where in it the match, the candidate and what follows begin. `False`: no secret."""
 
 
@@ -72,14 +72,14 @@ class Shape:
         """The expression for a candidate."""
         return re.compile(f"[{self.chars}]{{0,{self.high}}}+")
 
-    def secret(self, text: str, start: int, value: int, end: int) -> Secret | None:
+    def secret(self, text: str, start: int, value: int, end: int) -> SecretSpan | None:
         """What is to be masked of a candidate; `None` when it is a false alarm."""
-        found: bool | Secret = end - value >= LIMIT
+        found: bool | SecretSpan = end - value >= LIMIT
         if not found:
             if "." in self.chars:  # a full stop after it
                 end = value + len(text[value:end].rstrip("."))
             found = end - value >= self.low and self.check(text, start, value, end)
-        return Secret(self.kind, value, end) if found is True else found or None
+        return SecretSpan(self.kind, value, end) if found is True else found or None
 
     def has_begun(self, text: str, start: int, value: int) -> bool:
         """Whether a candidate has something of a secret, as far as the text goes.
@@ -218,7 +218,7 @@ def is_secret_value(kind: str, value: str) -> bool:
     )
 
 
-def _is_assigned(text: str, start: int, value: int, end: int) -> bool | Secret:
+def _is_assigned(text: str, start: int, value: int, end: int) -> bool | SecretSpan:
     if text.startswith("[", end):
         return False  # an index, or a mask: the value goes on
     kind = _kind_by_name(text, start, value)
@@ -226,7 +226,7 @@ def _is_assigned(text: str, start: int, value: int, end: int) -> bool | Secret:
         return False
     if text.startswith("[secret:", start - 1) and text.startswith("]", end):
         return False  # our own mask
-    return Secret(kind, value, end)
+    return SecretSpan(kind, value, end)
 
 
 def _kind_by_name(text: str, start: int, value: int) -> str | None:
@@ -257,15 +257,15 @@ def _credentials() -> Iterator[Shape]:
     yield Shape("url-password", ("://",), userinfo, 1, _in_url, at_word=False, high=256)
 
 
-def _in_url(text: str, _start: int, value: int, end: int) -> bool | Secret:
+def _in_url(text: str, _start: int, value: int, end: int) -> bool | SecretSpan:
     if not text.startswith("@", end):
         return False
     user, colon, password = text[value:end].partition(":")
     if looks_random(user) and len(user) >= 16:
-        return Secret("url-credentials", value, end)
+        return SecretSpan("url-credentials", value, end)
     if not colon or not password or password[0] in "$%*":
         return False
-    return Secret("url-password", value + len(user) + 1, end)
+    return SecretSpan("url-password", value + len(user) + 1, end)
 
 
 # Only its header: what follows is read line by line, however long it is.

@@ -21,7 +21,7 @@ from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
 from serai.contract.record import checked
 from serai.errors import ParseError, ProtocolError
-from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId
+from serai.jsonrpc import Answered, LineCodec, LineSplitter, Notification, Request, RequestId
 from serai.jsonrpc.lines import LONGEST_LINE
 
 _log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class AgentPeer:
         self._overlong = overlong
         self._overhear = overhear
         self._peer = jsonrpc.Peer[Then](LineCodec(), first_id=0)
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._waiting: deque[bytes] = deque()
         self._later: asyncio.Handle | None = None
         self._broken = False
