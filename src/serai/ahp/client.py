@@ -1,4 +1,4 @@
-"""A client's view of a host: what is confirmed, what is hoped for, and what to do after a gap.
+"""A client's view of a host: confirmed state, pending actions, and recovery after a gap.
 
 Per channel there is the *confirmed* state, which is what the host has said, and the *pending* actions, which
 this client has dispatched and the host has not yet answered. What a person sees is the confirmed state with
@@ -32,19 +32,19 @@ from serai.errors import Mismatch
 
 @dataclass(slots=True)
 class _Mirror:
-    """One channel as this client knows it."""
+    """The state of one channel, as this client knows it."""
 
     confirmed: LiveState[Any]
     seq: int
-    """The number of the last envelope that the confirmed state reflects."""
+    """Number of the last envelope that the confirmed state includes."""
     optimistic: bool
-    """Whether pending actions are shown at once. A terminal shows only what the host has said."""
+    """True when pending actions are shown at once. A terminal shows only confirmed state."""
     pending: list[DispatchActionParams] = field(default_factory=list[DispatchActionParams])
     shown: ChannelState | None = None
-    """What was last shown, until something changes."""
+    """The state that was last shown; `None` once something has changed."""
 
     def take(self, client_seq: int) -> bool:
-        """Take an action off the pile. Returns whether it was there."""
+        """Remove a pending action. Return whether there was one."""
         left = [waiting for waiting in self.pending if waiting.client_seq != client_seq]
         found = len(left) < len(self.pending)
         if found:
@@ -55,22 +55,22 @@ class _Mirror:
 
 @dataclass(slots=True)
 class _Awaited:
-    """A snapshot that was asked for."""
+    """A snapshot that was requested."""
 
     asked: SubscribeParams
-    """The last request for it: an earlier one may have been taken back with an unsubscribe."""
+    """The last request for it: an earlier one may have been cancelled by an unsubscribe."""
     envelopes: list[ActionEnvelope] = field(default_factory=list[ActionEnvelope])
-    """What came in the meantime."""
+    """Envelopes that have arrived since the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconnected:
-    """What is to be done after a reconnect."""
+    """The follow-up of a reconnect."""
 
     resend: list[DispatchActionParams]
-    """Actions that the host has not answered. It knows those that it has seen and refuses the repeat."""
+    """Actions that the host has not answered. It recognises those that it has seen and refuses the repeat."""
     lost: list[URI]
-    """Channels that are gone."""
+    """Channels that no longer exist."""
 
 
 class ClientState:
@@ -78,9 +78,9 @@ class ClientState:
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
-        """How the host knows this client; stable over reconnects."""
+        """The client's id at the host; it stays the same over reconnects."""
         self.last_seen_server_seq = 0
-        """The highest number that has come over this connection: a reconnect begins after it."""
+        """Highest number that this connection has brought: a reconnect begins after it."""
         self._client_seq = 0
         self._mirrors: dict[URI, _Mirror] = {}
         # Channels that are subscribed to and have no state.
@@ -92,7 +92,7 @@ class ClientState:
     # -- connecting ----------------------------------------------------------------------------------------
 
     def initialize(self, versions: list[str], subscriptions: list[URI] | None = None) -> InitializeParams:
-        """What to send first on a new connection."""
+        """Return the first request of a new connection."""
         self._wanted = subscriptions or []
         self._awaited.clear()
         return InitializeParams(
@@ -103,7 +103,7 @@ class ClientState:
         )
 
     def initialized(self, result: InitializeResult) -> None:
-        """Begin anew with what the host has sent: earlier channels and pending actions are forgotten.
+        """Start from the state that the host has sent. Earlier channels and pending actions are dropped.
 
         Our own numbers go on: the host, and answers that are still to come, may know the earlier ones.
         """
@@ -115,7 +115,7 @@ class ClientState:
             self._adopt(snapshot)
 
     def reconnect(self) -> ReconnectParams:
-        """What to send first on a connection that follows a broken one."""
+        """Return the first request of a connection that replaces a broken one."""
         self._awaited.clear()  # what was asked on the old one is not answered any more
         return ReconnectParams(
             channel=ROOT,
@@ -125,7 +125,7 @@ class ClientState:
         )
 
     def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
-        """Take up where the host says we are: replay what was missed, or begin from snapshots.
+        """Continue from the host's answer: replay what was missed, or start from snapshots.
 
         A replay holds the answers to our actions. Snapshots do not tell which of them they hold: they have
         the host's number, ours came with the answer, and that is lost. So all that is pending is shown on
@@ -163,7 +163,7 @@ class ClientState:
         return [*self._mirrors, *self._stateless]
 
     def subscribe(self, uri: URI) -> SubscribeParams:
-        """What to send in order to follow a channel. From now on its envelopes are kept for the snapshot."""
+        """Return the request that subscribes to a channel. Envelopes are kept until its snapshot arrives."""
         asked = SubscribeParams(channel=uri)
         self._awaited.setdefault(uri, _Awaited(asked)).asked = asked
         return asked
@@ -171,7 +171,7 @@ class ClientState:
     def subscribed(
         self, uri: URI, result: SubscribeResult, now: Number, asked: SubscribeParams | None = None
     ) -> None:
-        """The host has answered: begin with the snapshot, then with what came in the meantime.
+        """Start from the snapshot in the host's answer, then apply the envelopes that came in the meantime.
 
         Args:
             uri: The channel.
@@ -193,7 +193,7 @@ class ClientState:
             self.receive(envelope, now)
 
     def unsubscribe(self, uri: URI) -> UnsubscribeParams:
-        """What to send in order to follow a channel no more. Its state is forgotten at once."""
+        """Return the notification that ends a subscription. The state is dropped at once."""
         self._mirrors.pop(uri, None)
         self._stateless.discard(uri)
         self._awaited.pop(uri, None)
@@ -202,7 +202,7 @@ class ClientState:
     # -- state ---------------------------------------------------------------------------------------------
 
     def state(self, uri: URI, now: Number) -> ChannelState | None:
-        """What to show: the confirmed state with our pending actions on top; `None` if not followed."""
+        """Return the confirmed state with our pending actions applied; `None` without a subscription."""
         mirror = self._mirrors.get(uri)
         if mirror is None:
             return None
@@ -212,26 +212,26 @@ class ClientState:
         return mirror.shown
 
     def confirmed(self, uri: URI) -> ChannelState | None:
-        """What the host has said, without our hopes; `None` if not followed."""
+        """Return the confirmed state, without pending actions; `None` without a subscription."""
         mirror = self._mirrors.get(uri)
         return None if mirror is None else mirror.confirmed.snapshot()
 
     def session(self, uri: URI) -> LiveSession | None:
-        """A session as the host has confirmed it: to look at, without the cost of a snapshot."""
+        """Return the confirmed state of a session: only to be read, without the cost of a snapshot."""
         mirror = self._mirrors.get(uri)
         found = None if mirror is None else mirror.confirmed
         return found if isinstance(found, LiveSession) else None
 
     @property
     def pending(self) -> list[DispatchActionParams]:
-        """What the host has not answered yet, in the order of dispatch."""
+        """The actions that the host has not answered yet, in the order of dispatch."""
         everything = [dispatched for mirror in self._mirrors.values() for dispatched in mirror.pending]
         return sorted(everything, key=lambda dispatched: dispatched.client_seq)
 
     # -- actions -------------------------------------------------------------------------------------------
 
     def dispatch(self, uri: URI, action: StateAction) -> DispatchActionParams:
-        """What to send in order to make something happen; it is shown at once.
+        """Return the notification that dispatches an action. Its effect is shown at once.
 
         On a channel that is not followed nothing is shown, and no answer will come.
         """
@@ -244,7 +244,7 @@ class ClientState:
         return dispatched
 
     def receive(self, envelope: ActionEnvelope, now: Number) -> bool:
-        """Take in an envelope, live or replayed. One that was seen before changes nothing.
+        """Apply an envelope, live or replayed. One that was seen before changes nothing.
 
         Returns:
             Whether the confirmed state has it now, as something new or as an answer to an action of ours.
@@ -267,7 +267,7 @@ class ClientState:
         return is_new or ours
 
     def withdraw(self, dispatched: DispatchActionParams) -> None:
-        """Show an action of ours no longer: something else than an envelope has answered it.
+        """Drop a pending action that was answered by something other than an envelope.
 
         A snapshot may already hold it, for instance.
         """

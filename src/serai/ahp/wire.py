@@ -1,4 +1,4 @@
-"""How AHP values go to JSON and back without losing what this version does not know.
+"""The codec between AHP values and JSON, which keeps what this version does not know.
 
 A peer may speak a newer 0.2.x: it sends fields and union variants that are not in our types, and gets them
 back unchanged. msgspec decodes straight into types that forbid unknown fields. Where it refuses, the data is
@@ -33,23 +33,23 @@ _MARK_BYTES = _MARK.encode()
 
 
 class Value(Struct, metaclass=RecordType, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
-    """A part of the protocol that is replaced, never changed. `extra` holds the fields we do not know."""
+    """An immutable value of the protocol. `extra` holds unknown fields."""
 
     extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
 
 
 class State(Struct, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
-    """A part of a channel's state that the reducer that owns it may change in place."""
+    """A part of a channel's state that its reducer may change in place."""
 
     extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
 
 
 class Unknown(Value):
-    """A union variant that this version does not know: kept whole in `extra`, and written back as it came."""
+    """An unknown union variant: kept whole in `extra`, and written back as it came."""
 
     @property
     def raw(self) -> Mapping[str, Any]:
-        """The object as it came over the wire."""
+        """The object as it was received."""
         return {} if self.extra is UNSET else self.extra
 
 
@@ -126,7 +126,7 @@ def encode(value: Any) -> bytes:
 
 
 def to_json(value: Any) -> Any:
-    """A value as plain JSON: what `decode(encode(value), Any)` would give."""
+    """Convert a value to plain JSON, as `decode(encode(value), Any)` would."""
     return _lower(msgspec.to_builtins(value, str_keys=True))
 
 
@@ -135,7 +135,7 @@ _decode_plain = msgspec.json.Decoder().decode
 
 
 _learning = RLock()
-"""Types are recursive, and each is looked through when it is first used: by one thread at a time."""
+"""Lock for the inspection of types, which happens at their first use, by one thread at a time."""
 
 
 @cache
@@ -249,7 +249,7 @@ def _dict_lifter(each: Lifter | None) -> Lifter:
 
 
 def _lift_integer(value: Any) -> Any:
-    """JSON has one kind of number: 80.0 is a whole one."""
+    """Convert a whole number that is written as a float, such as 80.0: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -1,7 +1,7 @@
-"""The key of the database, the token that opens the door, and references to secrets.
+"""The key of the database, the token of the host, and references to secrets.
 
 The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It
-is made when there is none. Where a database exists, no new key is made for it: that would lock its owner out.
+is made when there is none. If a database exists, no new key is made for it: that would lock its owner out.
 A reference, `env:VAR` or `keyring:NAME`, is resolved only where its secret is used.
 """
 
@@ -29,14 +29,14 @@ _AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")
 
 @dataclass(frozen=True, slots=True)
 class DatabaseKey:
-    """A key, and where it came from."""
+    """The key of the database, and its source."""
 
     value: bytes | str
-    """32 bytes, or a passphrase of a person's own."""
+    """32 bytes, or a person's own passphrase."""
     source: str
-    """The variable, `keyring`, or the file."""
+    """The variable, `keyring`, or the file that had it."""
     notes: tuple[str, ...] = ()
-    """What a person may want to know, such as why the keyring was not used."""
+    """Notes for the person, such as the reason why the keyring was not used."""
 
     def __repr__(self) -> str:
         return f"DatabaseKey(source={self.source!r})"  # a key is never shown
@@ -49,17 +49,17 @@ def find_database_key(
     use_keyring: bool = True,
     make: bool = True,
 ) -> DatabaseKey:
-    """The key of the database in a home; made when there is none anywhere.
+    """Find the key of the database in a home, or make one when there is none anywhere.
 
     Args:
         paths: Where the files are.
         environ: The environment.
-        use_keyring: Whether the keyring of the system may be asked.
-        make: Whether one is made. Who brings a database along must bring its key, too.
+        use_keyring: Whether the keyring of the system may be used.
+        make: Whether a missing key is made. A database that is brought along needs its own key.
 
     Raises:
         ConfigInvalid: The file with the key can be read by others, is damaged, or cannot be written.
-        StorageUnreadable: There is no key, and none is made: because it is not wanted, or because there is a
+        StorageUnreadable: There is no key, and none is made: because `make` is false, or because there is a
             database already.
     """
     if text := environ.get(KEY_VARIABLE):
@@ -109,7 +109,7 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
 
 
 def _from_ring(paths: Paths, notes: list[str]) -> str | None:
-    """The key that the keyring of the system has. Whatever goes wrong in it becomes a note."""
+    """Return the key that the keyring of the system has. Its errors become notes."""
     try:
         return _kept(f"{_KEY_NAME} {paths.home}")
     except Exception as error:  # noqa: BLE001 - backends raise what they like
@@ -118,12 +118,12 @@ def _from_ring(paths: Paths, notes: list[str]) -> str | None:
 
 
 def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
-    """Keep a key in the keyring of the system. Returns whether it does."""
+    """Store a key in the keyring of the system. Return whether the keyring has kept it."""
     try:
         import keyring  # noqa: PLC0415 - see `_kept`
 
         keyring.set_password(_SERVICE, f"{_KEY_NAME} {paths.home}", text)
-        # Some backends take everything and keep nothing.
+        # Some backends accept every value and store none.
         if _kept(f"{_KEY_NAME} {paths.home}") == text:
             return True
         notes.append("the keyring does not keep what it is given")
@@ -133,19 +133,19 @@ def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
 
 
 def _failed(error: Exception) -> str:
-    said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
-    return f"the keyring cannot be used: {said or type(error).__name__}"
+    sentence = str(error).strip().partition(". ")[0]  # the first one: some backends add advice
+    return f"the keyring cannot be used: {sentence or type(error).__name__}"
 
 
 def _kept(name: str) -> str | None:
-    """What the keyring of the system has under a name. It raises what it likes."""
+    """Return the keyring's value for a name. Backends raise errors of any kind."""
     import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
 
     return keyring.get_password(_SERVICE, name)
 
 
 def find_token(paths: Paths) -> str:
-    """The token that clients show; made when there is none.
+    """Find the token that clients show, or make one when there is none.
 
     Raises:
         ConfigInvalid: The file with the token can be read by others, is damaged, or cannot be written.
@@ -165,11 +165,11 @@ def find_token(paths: Paths) -> str:
 
 
 class TextWithSecret(NamedTuple):
-    """A text with a secret in it, and the secret."""
+    """A text that contains a secret, and the secret."""
 
     text: str
     label: str
-    """What stands in its place where it is masked."""
+    """Label that replaces the secret where it is masked."""
     value: str
 
     def __repr__(self) -> str:
@@ -177,14 +177,14 @@ class TextWithSecret(NamedTuple):
 
 
 def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
-    """The secret that a reference stands for. The keyring may take its time: call it in a thread.
+    """Return the secret that a reference names. The keyring may be slow: call this in a thread.
 
     Raises:
-        ConfigInvalid: It is no reference, or there is no such secret.
+        ConfigInvalid: The reference is malformed, or there is no such secret.
     """
     found = _REFERENCE.fullmatch(reference)
     if found is None:
-        raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # which is not repeated here
+        raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # it may be the secret itself
     kind, name = found[1], found[2]
     try:
         value = ((environ.get(name) if kind == "env" else _kept(name)) or "").strip()
@@ -198,9 +198,9 @@ def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
 
 
 def with_secret(text: str, environ: Mapping[str, str]) -> TextWithSecret | None:
-    """A text at whose end a reference stands, such as `Bearer env:TOKEN`, with the secret in its place.
+    """Replace a reference at the end of a text, such as `Bearer env:TOKEN`, by its secret.
 
-    `None` when there is no reference in it.
+    Return `None` when the text has no reference.
 
     Raises:
         ConfigInvalid: There is no such secret.

@@ -34,24 +34,24 @@ from serai.errors import DeliveryFinal
 __all__ = ["DeliveryAnswer", "DeliveryRecord", "DeliveryState", "KeptReceipt", "settled"]
 
 _MOST_RECEIPTS = 12
-"""How many receipts a record keeps: the first one, and the last ones."""
+"""Most receipts that a record keeps: the first one, and the latest."""
 
 
 class DeliveryState(StrEnum):
-    """How far a delivery has come."""
+    """The progress of a delivery."""
 
     CREATED = "created"
-    """It is written down."""
+    """It is recorded."""
     ACCEPTED = "accepted"
     """Someone holds it for its boundary."""
     DEFERRED = "deferred"
-    """It cannot be held now; it is tried again at a known time."""
+    """It cannot be held now; it is retried at a known time."""
     HANDING = "handing"
-    """It is on its way to another process, which has not said yet what became of it."""
+    """It is on its way to another process, which has not answered yet."""
     DELIVERED = "delivered"
     """It is in the agent's input. Final."""
     FAILED = "failed"
-    """It was not delivered, and is not tried again. Final."""
+    """It was not delivered, and is not retried. Final."""
 
 
 _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
@@ -59,29 +59,29 @@ _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 _CLEARED: dict[str, Any] = dict.fromkeys(
     ("next_attempt_at", "available_at", "lease_until", "held_by", "waits_for", "error")
 )
-"""What no receipt but the last one says."""
+"""Fields that only the latest receipt sets."""
 
 
 class KeptReceipt(Record, host_made=True):
-    """A receipt, and when it came."""
+    """A receipt, and the moment of its arrival."""
 
     at: Moment
     receipt: MessageReceipt
 
 
 class DeliveryAnswer(Record):
-    """What came of the turn that a message began, or entered."""
+    """The outcome of the turn that a message has started or entered."""
 
     turn_id: str
     state: str
-    """How the turn ended: `complete`, `cancelled` or `error`."""
+    """End of the turn: `complete`, `cancelled` or `error`."""
     text: str = ""
     reply_id: str | None = None
-    """The message by which the agent answered, where it did."""
+    """Id of the message by which the agent has answered, if it has."""
 
 
 class DeliveryRecord(Record, host_made=True):
-    """All that is known of one delivery."""
+    """The record of one delivery."""
 
     id: str
     message_id: str
@@ -91,7 +91,7 @@ class DeliveryRecord(Record, host_made=True):
     state: DeliveryState = DeliveryState.CREATED
     mode: DeliveryMode
     requested_mode: DeliveryMode | None = None
-    """What the sender asked for, where that is not what was possible."""
+    """Mode that the sender has asked for, where it was not possible."""
     reason: DeliveryReason
     priority: Priority = Priority.NORMAL
     attempts: int = 0
@@ -100,12 +100,12 @@ class DeliveryRecord(Record, host_made=True):
     deadline: Moment | None = None
     expires_at: Moment | None = None
     lease_until: Moment | None = None
-    """Until when whoever was handed it may answer."""
+    """End of the time in which the receiving process may answer."""
     held_by: str | None = None
     waits_for: str | None = None
-    """What must happen before it goes on: `idle`, `next-tool-call`, `next-message`, `flush`, `approval`, …"""
+    """Event that it waits for: `idle`, `next-tool-call`, `next-message`, `flush`, `approval`, …"""
     hops: int = 0
-    """How many messages of agents led to this one since a person spoke."""
+    """Number of agents' messages that led to this one since a person's message."""
     evidence: Metadata = field(default_factory=dict)
     error: str | None = None
     redelivery_of: str | None = None
@@ -117,7 +117,7 @@ class DeliveryRecord(Record, host_made=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether something may still become of it."""
+        """True until it is delivered or has failed."""
         return self.state not in _FINAL
 
     @property
@@ -137,16 +137,16 @@ class DeliveryRecord(Record, host_made=True):
 def settled(
     record: DeliveryRecord, receipt: MessageReceipt, at: datetime, *, retry_at: datetime | None = None
 ) -> DeliveryRecord:
-    """The record after a receipt.
+    """Return the record after a receipt.
 
     Args:
-        record: As it was.
-        receipt: What was said of it. Said again, a final receipt changes nothing.
-        at: When.
-        retry_at: When to try again, if it failed and may be tried again; `None` when it was tried enough.
+        record: The record before it.
+        receipt: The receipt. A repeated final receipt changes nothing.
+        at: The moment of the receipt.
+        retry_at: The moment of the next attempt after a retryable failure; `None` for no further attempt.
 
     Raises:
-        DeliveryFinal: It is final, and the receipt says something else.
+        DeliveryFinal: The record is final, and the receipt contradicts it.
     """
     if record.state in _FINAL:
         if record.receipts and record.receipts[-1].receipt.status == receipt.status:

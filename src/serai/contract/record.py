@@ -1,8 +1,8 @@
-"""What all records of the contract have in common, and how they go to JSON and back.
+"""The base of all records of the contract, their conversion to JSON and back, and bounds on JSON.
 
-What is absent is not written, and fields that a record does not know are ignored when it is read. Dates are
-aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType`
-does that, but for records that only the host makes, by its own clock.
+Absent fields are not written, and unknown fields are ignored when a record is read. Dates are aware and
+written as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType` does that,
+except for records that only the host makes, by its own clock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 """A point in time that knows its zone."""
 
 Number: TypeAlias = int | float
-"""A number as JSON has it: 12 stays 12, and does not come back as 12.0."""
+"""A number of JSON: 12 stays 12, and does not come back as 12.0."""
 
 Metadata: TypeAlias = dict[str, Any]
 """Free-form JSON under names that its writer chose."""
@@ -33,12 +33,12 @@ Metadata: TypeAlias = dict[str, Any]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class RecordType(msgspec.StructMeta):
-    """Makes every record frozen and keyword-only, which msgspec hands down only in part; no date is naive."""
+    """Makes records frozen and keyword-only, which msgspec inherits only in part, and refuses naive dates."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any
     ) -> RecordType:
-        """Create the class of a record. One that is `host_made` has dates of the host's own clock."""
+        """Create the class of a record. The dates of a `host_made` one are not checked."""
         is_checked = not settings.pop("host_made", False)
         kinds: dict[str, str] = namespace.get("__annotations__", {}) if is_checked else {}
         if moments := [field for field, kind in kinds.items() if kind.partition(" ")[0] == "Moment"]:
@@ -64,7 +64,7 @@ def _aware(names: list[str]) -> Callable[[Any], None]:
 
 
 encode: Callable[[Record], bytes] = msgspec.json.Encoder().encode
-"""Writes a record as JSON."""
+"""Encoder of a record as JSON."""
 
 
 @overload
@@ -98,7 +98,7 @@ def convert(value: Any, as_type: Any) -> Any:
 
 
 def to_wire(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values (dicts, lists, strings, ...), under the names of the wire."""
+    """Convert a record to plain JSON values (dicts, lists, strings, ...), under the names that JSON has."""
     return _decode_plain(encode(record))  # msgspec.to_builtins would leave tuples as they are
 
 
@@ -109,7 +109,7 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 
 
 def mismatch(message: str) -> Mismatch:
-    """Msgspec's sentence as our error: the place is taken out of it; a missing field is itself the place."""
+    """Turn a message of msgspec into our error, with the place in a field of its own."""
     what, _, place = message.partition(" - at `$")
     place = place.strip("`.")
     if missing := _MISSING.fullmatch(what):
@@ -124,7 +124,7 @@ def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
 
 
 def tool_schema(kind: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of what a tool takes, in one piece: not all agents and models follow references."""
+    """Return the JSON Schema of a tool's input without references, which not all agents and models follow."""
     (root,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
 
     def whole(value: Any) -> Any:
@@ -154,7 +154,8 @@ def tool_schema(kind: type[Any]) -> dict[str, Any]:
 # document that is read in one piece holds everyone up for as long as that takes, which goes by values more
 # than by bytes.
 MAX_DEPTH = 128
-"""AHP's own types reach 16 levels, and settings may be nested further; the rest is for free-form records."""
+"""Deepest nesting of JSON, in levels. AHP's own types need 16; the rest is for settings and free-form
+records."""
 
 # Possessive, and content with a string that never ends: no input makes it go back over what it has read.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -165,7 +166,7 @@ _STEPS[ord("]")] = _STEPS[ord("}")] = -1
 
 
 def checked(data: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | None = None) -> bytes:
-    """The data as bytes, when it is nested no deeper than it may be, and has no more values.
+    """Return the data as bytes, if its nesting and its number of values are within the bounds.
 
     Raises:
         ParseError: It is nested deeper, has more values, or is text that is not Unicode.
@@ -188,5 +189,5 @@ def checked(data: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | Non
 
 
 def _most_values(raw: bytes) -> int:
-    """As many values as there can be: each begins the document or a list, follows a comma, or is a member."""
+    """Return the most values that there can be: each begins the document or a list, or follows a comma."""
     return 1 + raw.count(b",") + raw.count(b"[") + raw.count(b"{")

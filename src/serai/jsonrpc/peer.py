@@ -1,4 +1,4 @@
-"""One end of a conversation: gives ids to our requests, and matches answers with them."""
+"""One end of a connection: assigns ids to our requests, and matches answers with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ticket = TypeVar("Ticket")
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[Ticket]):
-    """A request of ours has its answer: a result, or an error."""
+    """The answer to one of our requests: a result, or an error."""
 
     ticket: Ticket
     result: Any
@@ -23,10 +23,10 @@ class Answered(Generic[Ticket]):
 
 
 class Peer(Generic[Ticket]):
-    """The requests of ours that have no answer yet, each with a ticket for whoever waits.
+    """Our requests that have no answer yet, each with a ticket for the caller that waits.
 
     Args:
-        codec: How frames are written and read.
+        codec: The codec for frames.
         first_id: The id of the first request; the next ones count up.
     """
 
@@ -36,10 +36,10 @@ class Peer(Generic[Ticket]):
         self._calls: dict[RequestId, tuple[str, Ticket]] = {}
 
     def request(self, method: str, params: Any, ticket: Ticket) -> tuple[int, bytes]:
-        """The id and the frame of a new request. The ticket comes back with its answer.
+        """Return the id and the frame of a new request. The ticket is returned with its answer.
 
         Raises:
-            ParseError: The parameters hold text that is not Unicode. Nothing was asked.
+            ParseError: The parameters hold text that is not Unicode. Nothing is pending then.
         """
         call_id = self._next_id
         frame = self._codec.encode(Request(id=call_id, method=method, params=params))
@@ -48,7 +48,7 @@ class Peer(Generic[Ticket]):
         return call_id, frame
 
     def notify(self, method: str, params: Any) -> bytes:
-        """The frame of a notification.
+        """Return the frame of a notification.
 
         Raises:
             ParseError: The parameters hold text that is not Unicode.
@@ -56,7 +56,7 @@ class Peer(Generic[Ticket]):
         return self._codec.encode(Notification(method=method, params=params))
 
     def answer(self, request_id: RequestId, result: Any) -> bytes:
-        """The frame that answers a request.
+        """Return the frame that answers a request.
 
         Raises:
             ParseError: The result holds text that is not Unicode.
@@ -64,7 +64,7 @@ class Peer(Generic[Ticket]):
         return self._codec.encode(Success(id=request_id, result=result))
 
     def refuse(self, error: SeraiError, request_id: RequestId = None) -> bytes:
-        """The frame that answers a request with an error, under the id that the error has, or this one."""
+        """Return the frame that answers a request with an error, with the error's own id or this one."""
         if not isinstance(error, ProtocolError):
             error = ProtocolError(str(error), data=error.to_wire())
         if request_id is not None:
@@ -74,13 +74,13 @@ class Peer(Generic[Ticket]):
     def receive(self, frame: bytes) -> Message | Answered[Ticket] | ProtocolError | None:
         """Read one frame; return `None` when it is noise.
 
-        An answer that nobody waits for, or not any more, comes back as it is. For a frame that is no message,
-        the error comes back: it can be sent as the answer.
+        An answer that nobody waits for is returned as a message. For a frame that is no message,
+        the error is returned: it can be sent as the answer.
         """
         try:
             message = self._codec.decode(frame)
         except ProtocolError as error:
-            # Its traceback leads to the frame, and the frame to it: they would keep each other for long.
+            # The error and its stack frame refer to each other: without this both would stay in memory.
             error.__context__ = None
             return error.with_traceback(None)
         if isinstance(message, Success | Failure):
@@ -102,11 +102,11 @@ class Peer(Generic[Ticket]):
             return Answered(ticket, None, error)
 
     def forget(self, call_id: int) -> None:
-        """Wait for an answer no longer. When it comes, `receive` gives it as it is."""
+        """Stop waiting for an answer. If it arrives, `receive` returns it as a message."""
         self._calls.pop(call_id, None)
 
     def forget_all(self) -> list[Ticket]:
-        """Wait for nothing any more, since the connection is over. Returns all who waited."""
+        """Stop waiting for all answers, since the connection has ended. Return all tickets."""
         tickets = [ticket for _, ticket in self._calls.values()]
         self._calls.clear()
         return tickets

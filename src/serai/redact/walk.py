@@ -1,4 +1,4 @@
-"""Walks the texts of any value of the protocol, and of free-form JSON inside it."""
+"""Rewrites the texts of any value of the protocol, and of free-form JSON inside it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Rewrite: TypeAlias = Callable[[str], str]
 
 _BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment, ImageAttachment)
 _WORDS = frozenset({"kind", "status", "type", "state", "confirmed", "reason", "response", "lifecycle"})
-"""Fields whose texts are words of the protocol."""
+"""Fields whose texts are keywords of the protocol."""
 
 _WITHOUT_TEXT = frozenset({bool, int, float, NoneType, msgspec.UnsetType})
 
 
 class Walker:
-    """Rewrites texts in a value, and gives back the same object where nothing changed.
+    """Rewrites texts in a value, and returns the same object where nothing has changed.
 
     Args:
-        text: For all texts.
-        name: For ids and other names that must go on meaning what they mean.
-        binary: For bytes in base64.
+        text: The rewrite for most texts.
+        name: The rewrite for ids and other names that must stay usable.
+        binary: The rewrite for bytes in base64.
     """
 
     def __init__(self, text: Rewrite, name: Rewrite, binary: Rewrite) -> None:
@@ -44,7 +44,7 @@ class Walker:
         self._plans: dict[type[msgspec.Struct], list[tuple[str, Rewrite]]] = {}
 
     def walk(self, value: T) -> T:
-        """The value with its texts rewritten."""
+        """Return the value with its texts rewritten."""
         return cast("T", self._any(value, self._text))
 
     def _any(self, value: Any, rewrite: Rewrite) -> Any:
@@ -90,7 +90,7 @@ class Walker:
 
 
 def _named(name: str, value: str) -> str:
-    """What a field of free-form JSON holds, masked when its name and its value say that it is a secret."""
+    """Return the value of a free-form field, masked if its name and its value show that it is a secret."""
     kind = name_tells(name)
     if kind is not None and "[" not in value and is_secret_value(kind, value):
         return f"[masked:{kind}]"

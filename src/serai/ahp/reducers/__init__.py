@@ -28,13 +28,13 @@ class ChannelType(NamedTuple):
     """A kind of channel that has a state."""
 
     name: str
-    """What its reducer is called."""
+    """Name of its reducer."""
     scheme: str
-    """What its URIs begin with."""
+    """Scheme of its URIs."""
     state: type[ChannelState]
     live: type[LiveState[Any]]
     actions: frozenset[type]
-    """The actions that are its own."""
+    """The actions that may occur on it."""
 
 
 CHANNEL_TYPES = (
@@ -54,19 +54,19 @@ CHANNEL_TYPES = (
         frozenset({a.ResourceWatchChangedAction}),
     ),
 )
-"""All of them. Telemetry channels have no state."""
+"""All kinds of channels with a state. Telemetry channels have none."""
 
 _LIVE: dict[type, type[LiveState[Any]]] = {channel.state: channel.live for channel in CHANNEL_TYPES}
 
 
 def live(state: S) -> LiveState[S]:
-    """A state that `apply` changes in place. The one given is left as it is."""
+    """Make a live state, which `apply` changes in place. The given state stays as it is."""
     make = cast("Any", _LIVE[type(state)])
     return make(state)
 
 
 def reduce(state: S, action: StateAction, now: Number) -> S:
-    """The state after an action. The one given is left as it is.
+    """Return the state after an action. The given state stays as it is.
 
     Args:
         state: The state of a channel.
@@ -77,7 +77,7 @@ def reduce(state: S, action: StateAction, now: Number) -> S:
 
 
 def fold(state: S, actions: Iterable[StateAction], now: Number) -> S:
-    """The state after several actions, all at the same time."""
+    """Return the state after several actions with the same time."""
     after = live(state)
     for action in actions:
         after.apply(action, now)

@@ -1,4 +1,4 @@
-"""The reducers of the channels beside the sessions."""
+"""The reducers of every channel but the session channel."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class LiveTerminal(LiveState[TerminalState]):
 
     @property
     def head(self) -> TerminalState:
-        """The state but for output that is still growing: to look at, not to change or keep."""
+        """The state without the output that is still growing: only to be read."""
         return self._state
 
     def snapshot(self) -> TerminalState:
-        """The state as a value of its own."""
+        """Return the state as a separate value."""
         content = self._state.content.copy()
         if self._tail is not None:
             content[-1] = with_text(content[-1], str(self._tail))
@@ -153,7 +153,7 @@ class LiveTerminal(LiveState[TerminalState]):
 
 
 def _growing_text(content: list[TerminalContentPart]) -> str | None:
-    """The text that more data would go to, if the last part takes any."""
+    """Return the text that more data is added to, if the last part takes any."""
     match content[-1:]:
         case [TerminalCommandPart(is_complete=False, output=text) | TerminalUnclassifiedPart(value=text)]:
             return text
@@ -162,7 +162,7 @@ def _growing_text(content: list[TerminalContentPart]) -> str | None:
 
 
 def with_text(part: TerminalContentPart, text: str) -> TerminalContentPart:
-    """The part with another text; one of an unknown kind has none."""
+    """Return the part with another text. A part of an unknown kind stays as it is."""
     match part:
         case TerminalCommandPart():
             return replace(part, output=text)

@@ -1,4 +1,4 @@
-"""The tree of customisations: containers, and what is in them."""
+"""Changes to the tree of customisations: containers and their children."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from serai.ahp.wire import Unknown, UnknownType
 
 
 def toggle(containers: list[Customization], container_id: str, *, enabled: bool) -> list[Customization]:
-    """Switch a container on or off; children have no switch of their own."""
+    """Enable or disable a container. Children cannot be switched separately."""
     position = find(containers, container_id)
     return (
         containers if position is None else placed(containers, _with(containers[position], enabled=enabled))
@@ -18,7 +18,7 @@ def toggle(containers: list[Customization], container_id: str, *, enabled: bool)
 
 
 def remove(containers: list[Customization], removed_id: str) -> list[Customization]:
-    """Take out the container with that id; failing that, the child with that id of each container."""
+    """Remove the container with an id; if there is none, the child with that id in each container."""
     if find(containers, removed_id) is not None:
         return without(containers, removed_id)
     return [

@@ -1,4 +1,4 @@
-"""What the reducers have in common: a state that changes in place, text that grows, settings that merge."""
+"""The base of the reducers: states that change in place, growing text, lists of items with ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ H = TypeVar("H", bound=Callable[..., None])
 
 
 class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
-    """Which method handles which action."""
+    """The handler of each action."""
 
     def on(self, *actions: type) -> Callable[[H], H]:
         """Register the decorated method for some actions."""
@@ -30,7 +30,7 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
         return register
 
     def puts(self, action: type, *fields: str) -> None:
-        """Have an action's fields take the place of the state's fields of those names."""
+        """Make an action replace the state's fields with its own fields of the same names."""
 
         def put(live: Any, action: Any, _now: Number) -> None:
             for field in fields:
@@ -39,7 +39,7 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
         self[action] = put
 
     def puts_in_summary(self, action: type, field: str, *, touches: bool) -> None:
-        """The same for a field of a session's summary; some count as a change of the session."""
+        """Do the same for a field of a session's summary. With `touches`, the session counts as changed."""
 
         def put(live: Any, action: Any, now: Number) -> None:
             setattr(live.head.summary, field, getattr(action, field))
@@ -57,7 +57,7 @@ class LiveState(ABC, Generic[S]):
     handlers: ClassVar[Handlers]
 
     def apply(self, action: StateAction, now: Number) -> None:
-        """Change the state. An action that does not apply to it, or is unknown, changes nothing.
+        """Apply an action to the state. One that does not fit the state, or is unknown, changes nothing.
 
         Args:
             action: What happens.
@@ -69,7 +69,7 @@ class LiveState(ABC, Generic[S]):
 
     @abstractmethod
     def snapshot(self) -> S:
-        """The state as a value of its own: later actions do not change it."""
+        """Return the state as a separate value, which later actions do not change."""
 
 
 class SimpleLive(LiveState[S]):
@@ -82,11 +82,11 @@ class SimpleLive(LiveState[S]):
 
     @property
     def head(self) -> S:
-        """The state: to look at, not to change or keep."""
+        """The state: only to be read."""
         return self._state
 
     def snapshot(self) -> S:
-        """The state as a value of its own."""
+        """Return the state as a separate value."""
         return replace(self._state)
 
 
@@ -154,6 +154,6 @@ C = TypeVar("C", RootConfigState, SessionConfigState)
 
 
 def merged(config: C, action: RootConfigChangedAction | SessionConfigChangedAction) -> C:
-    """The settings after a change: the new values over the old ones, or instead of them."""
+    """Return the settings with new values merged into the old ones, or in their place."""
     values = action.config if action.replace else {**config.values, **action.config}
     return replace(config, values=values)

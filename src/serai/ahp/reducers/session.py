@@ -26,10 +26,10 @@ from serai.ahp.types import (
 )
 
 _DOING = 31
-"""The status bits that say what a session is doing; the others are the person's flags, or not ours."""
+"""The status bits for what a session is doing. The others are flags of the person, or unknown."""
 
 _GROWS = {a.SessionDeltaAction: MarkdownResponsePart, a.SessionReasoningAction: ReasoningResponsePart}
-"""The parts that an action adds text to."""
+"""The kind of part that each action adds text to."""
 
 _ENDS = {
     a.SessionTurnCompleteAction: TurnState.COMPLETE,
@@ -64,7 +64,7 @@ class LiveSession(LiveState[SessionState]):
         self._turn = LiveTurn(state.active_turn) if state.active_turn else None
 
     def snapshot(self) -> SessionState:
-        """The state as a value of its own: later actions do not change it."""
+        """Return the state as a separate value, which later actions do not change."""
         state = self._state
         return replace(
             state,
@@ -75,12 +75,12 @@ class LiveSession(LiveState[SessionState]):
 
     @property
     def head(self) -> SessionState:
-        """The state but for its running turn: to look at, not to change or keep."""
+        """The state without its running turn: only to be read."""
         return self._state
 
     @property
     def turn(self) -> LiveTurn | None:
-        """The running turn: to look at."""
+        """The running turn: only to be read."""
         return self._turn
 
     # -- what several actions do ---------------------------------------------------------------------------

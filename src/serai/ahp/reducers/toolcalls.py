@@ -40,17 +40,17 @@ _WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultCon
 
 
 def is_waiting(call: ToolCallState) -> bool:
-    """Whether someone is asked about this call."""
+    """Tell whether this call waits for a confirmation."""
     return call.__class__ in _WAITING
 
 
 def start(action: SessionToolCallStartAction) -> ToolCallStreamingState:
-    """The first state of a call."""
+    """Return the first state of a call."""
     return ToolCallStreamingState(**_base(action))
 
 
 def ready(call: ToolCallState, action: SessionToolCallReadyAction) -> ToolCallState:
-    """Streaming | running -> running when it is confirmed already, else pending-confirmation."""
+    """Move streaming | running to running if it is confirmed already, else to pending-confirmation."""
     if not isinstance(call, ToolCallStreamingState | ToolCallRunningState):
         return call
     if action.confirmed is not None:
@@ -72,7 +72,7 @@ def ready(call: ToolCallState, action: SessionToolCallReadyAction) -> ToolCallSt
 
 
 def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> ToolCallState:
-    """pending-confirmation -> running | cancelled."""
+    """Move pending-confirmation to running | cancelled."""
     if not isinstance(call, ToolCallPendingConfirmationState):
         return call
     option = next((o for o in call.options or () if o.id == action.selected_option_id), None)
@@ -95,7 +95,7 @@ def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> Tool
 
 
 def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> ToolCallState:
-    """Running | pending-confirmation -> completed | pending-result-confirmation."""
+    """Move running | pending-confirmation to completed | pending-result-confirmation."""
     option: ConfirmationOption | None = None
     confirmed: str = ToolCallConfirmationReason.NOT_NEEDED
     if isinstance(call, ToolCallRunningState):
@@ -116,7 +116,7 @@ def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> Tool
 
 
 def confirm_result(call: ToolCallState, action: SessionToolCallResultConfirmedAction) -> ToolCallState:
-    """pending-result-confirmation -> completed | cancelled."""
+    """Move pending-result-confirmation to completed | cancelled."""
     if not isinstance(call, ToolCallPendingResultConfirmationState):
         return call
     if action.approved:
@@ -139,16 +139,16 @@ STEPS: Mapping[type, Callable[[ToolCallState, Any], ToolCallState]] = {
     SessionToolCallCompleteAction: complete,
     SessionToolCallResultConfirmedAction: confirm_result,
 }
-"""The actions that move a call, and may move the session's status with it."""
+"""The actions that move a call to another state, which may change the session's status, too."""
 
 
 def set_content(call: ToolCallState, action: SessionToolCallContentChangedAction) -> ToolCallState:
-    """Show this while the tool runs."""
+    """Replace the content that a running tool shows."""
     return replace(call, content=action.content) if isinstance(call, ToolCallRunningState) else call
 
 
 def skip(call: ToolCallState) -> ToolCallState:
-    """The turn is over: what is not finished is cancelled."""
+    """Cancel a call that has not finished, since its turn has ended."""
     kept: dict[str, Any]
     if isinstance(call, ToolCallStreamingState):
         kept = {**_base(call), "invocation_message": call.invocation_message or ""}

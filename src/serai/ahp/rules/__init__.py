@@ -1,4 +1,4 @@
-"""The rules: what is to become of an action, before anything is changed.
+"""The rules: decide about an action before it is applied.
 
 judge(state of the channel, action, sender) -> accept | reject | defer, with the reason
 """
@@ -25,13 +25,13 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
     a.TerminalTitleChangedAction,
     a.TerminalClearedAction,
 })  # fmt: skip
-"""What a client may dispatch. All else comes from the host alone."""
+"""Actions that a client may dispatch. Only the host dispatches the others."""
 
 _ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
 
 
 def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgement:
-    """What is to become of an action that a client dispatched, given the state of its channel."""
+    """Decide about an action that a client has dispatched, given the state of its channel."""
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
     if type(action) not in _ACTIONS_OF[type(state)]:

@@ -1,4 +1,4 @@
-"""Whether an answer fits its question."""
+"""Checks of answers against their questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from serai.ahp.wire import Unknown, Value
 def problem_with_answer(
     request: SessionInputRequest, question_id: str, answer: SessionInputAnswer, *, final: bool = False
 ) -> str | None:
-    """Why this cannot be the answer to that question, or `None` when it can.
+    """Return why an answer does not fit its question; `None` when it does.
 
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
     and so has a draft that is `final`: it goes to the agent as it is. A `format` is a hint for who answers.
@@ -53,7 +53,7 @@ def problem_with_answer(
 def problem_with_answers(
     request: SessionInputRequest, final: Mapping[str, SessionInputAnswer] | None
 ) -> str | None:
-    """Why a request cannot be accepted with these answers over those it has, or `None` when it can."""
+    """Return why a request cannot be accepted with these answers; `None` when it can."""
     # What was synced may belong to a request that this one has replaced, and to a question of that one.
     synced = {key: answer for key, answer in (request.answers or {}).items() if _question(request, key)}
     answers = {**synced, **(final or {})}

@@ -1,4 +1,4 @@
-"""The rules for what clients dispatch on a session (section 4.1 of the protocol), and what rules can say."""
+"""The rules for what clients dispatch on a session (section 4.1 of the protocol), and the verdicts."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 
 COMPLETION = "serai.completion"
-"""In an attachment's `_meta`: the host itself proposed it, and knows what it stands for."""
+"""Key in an attachment's `_meta`: the host itself has proposed it, and knows its content."""
 
 
 class Verdict(Enum):
-    """What is to become of an action."""
+    """The decision about an action."""
 
     ACCEPT = "accept"
-    """Apply it and tell every subscriber."""
+    """Apply it and send it to every subscriber."""
 
     REJECT = "reject"
-    """Change nothing, and send it back to its sender with the reason."""
+    """Change nothing, and return it to its sender with the reason."""
 
     DEFER = "defer"
     """Keep it, and apply it when the running turn has ended."""
@@ -51,7 +51,7 @@ class Judgement(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether the action may be applied now."""
+        """True when the action may be applied now."""
         return self.verdict is Verdict.ACCEPT
 
 
@@ -59,16 +59,16 @@ ACCEPTED = Judgement(Verdict.ACCEPT)
 
 
 def rejected(code: str, matter: str) -> Judgement:
-    """The action goes back to its sender. `code` is stable; `matter` is for people."""
+    """Make the verdict that rejects an action. `code` is stable; `matter` is for people."""
     return Judgement(Verdict.REJECT, f"{code}: {matter}")
 
 
 LONGEST_TITLE = 1000
-"""So many characters a client may give a title."""
+"""Longest title a client may set, in characters."""
 
 
 def judge_title(title: str) -> Judgement:
-    """Whether a client may give something this title."""
+    """Decide whether a client may set this title."""
     if len(title) <= LONGEST_TITLE:
         return ACCEPTED
     return rejected("title_too_long", f"a title has up to {LONGEST_TITLE:,} characters, not {len(title):,}")
@@ -94,7 +94,7 @@ def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sen
 
 
 def _message_problem(message: UserMessage) -> Judgement | None:
-    """Why a message cannot be taken: an attachment that nobody could show to a model."""
+    """Return why a message is refused: an attachment that cannot be shown to a model."""
     for attachment in message.attachments or ():
         if (
             isinstance(attachment, SimpleMessageAttachment)
@@ -124,7 +124,7 @@ def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judge
 
 
 def _calls(session: LiveSession, action: a.ToolCallActionBase) -> list[ToolCallState]:
-    """The calls that an action is about. Nothing keeps an agent from using an id twice."""
+    """Return the calls that an action is about. An agent may use an id twice."""
     turn = session.turn
     return turn.calls(action.tool_call_id) if turn and turn.id == action.turn_id else []
 
@@ -280,4 +280,4 @@ RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionInputAnswerChangedAction: _input,
     a.SessionInputCompletedAction: _input,
 }
-"""What a client may dispatch on a session, and who says whether it may now."""
+"""The actions that a client may dispatch on a session, each with its rule."""
