@@ -392,7 +392,7 @@ class DocumentInvalid(SeraiError, code="document_invalid"):
     """An agent file or a workflow file is unreadable or invalid; `line` counts from 1."""
 
     def __init__(self, problem: str, *, file: str, line: int) -> None:
-        # Signs that a terminal would obey stand as their names: the file may be a stranger's.
+        # Control characters are escaped for the terminal: the file may be a stranger's.
         problem = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in problem[:400])
         super().__init__(f"{file}:{line}: {problem}")
         self.problem = problem

@@ -103,7 +103,7 @@ def test_every_object_is_a_message_or_noise_or_refused(message: dict[str, Any]) 
     try:
         CODEC.decode(json.dumps(message).encode())
     except InvalidRequest as error:
-        CODEC.encode(Failure.of(error))
+        CODEC.encode(Failure.from_error(error))
 
 
 def test_what_cannot_be_a_request_is_refused_under_its_id() -> None:

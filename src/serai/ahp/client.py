@@ -85,7 +85,7 @@ class ClientState:
         self._mirrors: dict[URI, _Mirror] = {}
         # Channels that are subscribed to and have no state.
         self._stateless: set[URI] = set()
-        # Channels that the next `initialized` answers for.
+        # Channels that were requested by the last `initialize`.
         self._wanted: list[URI] = []
         self._awaited: dict[URI, _Awaited] = {}
 
@@ -116,7 +116,7 @@ class ClientState:
 
     def reconnect(self) -> ReconnectParams:
         """Return the first request of a connection that replaces a broken one."""
-        self._awaited.clear()  # what was asked on the old one is not answered any more
+        self._awaited.clear()  # requests on the old connection get no answer
         return ReconnectParams(
             channel=ROOT,
             client_id=self.client_id,
@@ -145,7 +145,7 @@ class ClientState:
             for snapshot in result.snapshots:
                 if snapshot.resource in self._mirrors:  # else unsubscribed in the meantime
                     self._adopt(snapshot)
-            # Not the higher of the two: a host that lost its log begins below what we have seen.
+            # Not the maximum with our own number: a host that has lost its log begins below it.
             self.last_seen_server_seq = max(
                 (snapshot.from_seq for snapshot in result.snapshots), default=self.last_seen_server_seq
             )
@@ -257,7 +257,7 @@ class ClientState:
         if mirror is None:
             return False
         ours = self._take_pending(mirror, envelope)
-        is_new = envelope.server_seq > mirror.seq  # else a snapshot, or an earlier copy, has brought it
+        is_new = envelope.server_seq > mirror.seq  # else it is part of a snapshot, or a repeat
         mirror.seq = max(mirror.seq, envelope.server_seq)
         if envelope.rejection_reason is not None:
             return False

@@ -119,7 +119,7 @@ def encode(value: Any) -> bytes:
         data = _encode(value)
     except UnicodeEncodeError as error:
         raise ParseError(f"text that is not Unicode cannot be sent: {error}") from None
-    # One rare byte is looked for first: 24 ns in a delta, against 215 for the whole mark.
+    # A rare byte is searched for first, which takes 24 ns in a delta; the whole mark would take 215.
     if _RARE in data and _MARK_BYTES in data:
         return _encode(_lower(_decode_plain(data)))
     return data
@@ -160,7 +160,7 @@ def _is_array(value: Any) -> TypeGuard[list[Any]]:
 @cache
 def _lifter(as_type: Any) -> Lifter | None:
     with _learning:
-        msgspec.json.Decoder(as_type)  # else msgspec would look through it when it is converted, out of here
+        msgspec.json.Decoder(as_type)  # else msgspec would inspect it in `convert`, without the lock
         return _lifter_of(msgspec.inspect.type_info(as_type))
 
 
@@ -177,7 +177,7 @@ def _lifter_of(info: msgspec.inspect.Type) -> Lifter | None:
             each = _lifter_of(info.item_type)
             return _list_lifter(each) if each else None
         case msgspec.inspect.DictType(value_type=msgspec.inspect.AnyType()):
-            return None  # free-form: kept as it is, nulls included
+            return None  # free-form: kept unchanged, with its nulls
         case msgspec.inspect.DictType():
             return _dict_lifter(_lifter_of(info.value_type))
         case msgspec.inspect.IntType():
@@ -205,7 +205,7 @@ def _struct_lifter(info: msgspec.inspect.StructType) -> Lifter:
             known[_MARK] = extra
         return known
 
-    _struct_lifters[info.cls] = lift  # before its fields are looked at: types may be recursive
+    _struct_lifters[info.cls] = lift  # before its fields: types may be recursive
     fields |= {f.encode_name: _lifter_of(f.type) for f in info.fields if f.encode_name != _MARK}
     return lift
 

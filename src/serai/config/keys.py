@@ -112,7 +112,7 @@ def _from_ring(paths: Paths, notes: list[str]) -> str | None:
     """Return the key that the keyring of the system has. Its errors become notes."""
     try:
         return _kept(f"{_KEY_NAME} {paths.home}")
-    except Exception as error:  # noqa: BLE001 - backends raise what they like
+    except Exception as error:  # noqa: BLE001 - backends raise errors of any kind
         notes.append(_failed(error))
         return None
 
@@ -139,7 +139,7 @@ def _failed(error: Exception) -> str:
 
 def _kept(name: str) -> str | None:
     """Return the keyring's value for a name. Backends raise errors of any kind."""
-    import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
+    import keyring  # noqa: PLC0415 - it searches for backends, which is slow
 
     return keyring.get_password(_SERVICE, name)
 
@@ -188,7 +188,7 @@ def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
     kind, name = found[1], found[2]
     try:
         value = ((environ.get(name) if kind == "env" else _kept(name)) or "").strip()
-    except Exception as error:  # noqa: BLE001 - backends raise what they like
+    except Exception as error:  # noqa: BLE001 - backends raise errors of any kind
         raise ConfigInvalid(f"the keyring does not open: {type(error).__name__}") from None
     if not value:
         where = f"the variable {name} is not set" if kind == "env" else f"the keyring has no {name!r}"

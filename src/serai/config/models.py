@@ -73,7 +73,7 @@ def read_models(table: Any, place: str) -> dict[str, ModelServer]:
 
 def _problem(server: ModelServer) -> str | None:
     if not _KEY.fullmatch(server.key or "env:X"):
-        return "key must be env:VARIABLE or keyring:NAME; a key itself does not belong into this file"
+        return "key must be env:VARIABLE or keyring:NAME; a key itself does not belong in this file"
     if server.base_url is None and server.key is None:
         return "key is missing; only a server with a base_url may do without"
     if server.base_url is not None and not _is_address(server.base_url):

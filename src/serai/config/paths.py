@@ -61,7 +61,7 @@ class Paths:
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             if stat.S_IMODE(self.home.stat().st_mode) & 0o077:
-                with suppress(PermissionError):  # it is someone else's: then they decide
+                with suppress(PermissionError):  # it has another owner, who decides
                     self.home.chmod(0o700)
         except OSError as error:
             raise ConfigInvalid(
@@ -92,7 +92,7 @@ def real(path: Path) -> Path:
     """
     try:
         return path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # begun in a folder that is gone; a circle; a NUL
+    except (OSError, RuntimeError, ValueError) as error:  # a missing working directory, a loop, or a NUL
         why = getattr(error, "strerror", None) or error
         raise ConfigInvalid(f"{path} cannot be followed: {why}") from None
 
@@ -122,6 +122,6 @@ def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) 
 
 def _all_in(home: Path, source: str) -> Paths:
     home = home.expanduser()
-    # Links stay as they were named.
+    # Links are not resolved.
     absolute = Path(os.path.normpath(home if home.is_absolute() else here() / home))
     return Paths(home=absolute, user_config=absolute / CONFIG_NAME, source=source)

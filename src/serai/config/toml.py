@@ -47,8 +47,8 @@ def read_toml(text: str) -> dict[str, Any]:
     except ValueError:  # Python's own, for a number with thousands of digits
         raise BrokenToml(_TOO_LONG) from None
     try:
-        checked(msgspec.json.encode(table))  # whoever goes on with a table can write it as JSON
-        msgspec.msgpack.encode(table)  # this knows integers of 64 bits only
+        checked(msgspec.json.encode(table))  # all readers can write the table as JSON
+        msgspec.msgpack.encode(table)  # this accepts integers of 64 bits only
     except (OverflowError, ValueError, RecursionError, ParseError):
         raise BrokenToml(f"{_TOO_LONG}, or is nested deeper than {MAX_DEPTH} levels") from None
     return table

@@ -1,4 +1,4 @@
-"""The record of one delivery, and how a receipt changes it: pure, so that a test can walk every path.
+"""The record of one delivery, and its changes by receipts: pure, so that a test can check every path.
 
     created ──→ accepted ⇄ deferred ──→ handing ──→ delivered
        └───────────┴──────────┴────────────┴─────→ failed
@@ -126,7 +126,7 @@ class DeliveryRecord(Record, host_made=True):
         if self.state in _FINAL:
             return None
         if self.state == DeliveryState.HANDING:
-            return self.lease_until  # until then whoever has it says what became of it
+            return self.lease_until  # the receiving process answers until then
         soonest = self.expires_at
         for moment in (self.next_attempt_at, self.available_at, self.deadline):
             if moment is not None and (soonest is None or moment < soonest):
@@ -155,19 +155,19 @@ def settled(
     kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))
     if len(kept) > _MOST_RECEIPTS:
         kept = (kept[0], *kept[1 - _MOST_RECEIPTS :])
-    told, changes = receipt.metadata, dict[str, Any]()
+    metadata, changes = receipt.metadata, dict[str, Any]()
     match receipt:
         case Accepted():
             state = DeliveryState.ACCEPTED
-            changes = {"held_by": told.get("heldBy"), "waits_for": told.get("waitsFor")}
+            changes = {"held_by": metadata.get("heldBy"), "waits_for": metadata.get("waitsFor")}
         case Delivered():
-            state, changes = DeliveryState.DELIVERED, {"evidence": told}
+            state, changes = DeliveryState.DELIVERED, {"evidence": metadata}
         case Deferred():
             state = DeliveryState.DEFERRED
             changes = {
                 "available_at": receipt.available_at,
                 "error": receipt.reason,
-                "waits_for": told.get("waitsFor"),
+                "waits_for": metadata.get("waitsFor"),
             }
         case Failed(retryable=True) if retry_at is not None:
             state = DeliveryState.DEFERRED

@@ -99,7 +99,7 @@ def convert(value: Any, as_type: Any) -> Any:
 
 def to_wire(record: Record) -> dict[str, Any]:
     """Convert a record to plain JSON values (dicts, lists, strings, ...), under the names that JSON has."""
-    return _decode_plain(encode(record))  # msgspec.to_builtins would leave tuples as they are
+    return _decode_plain(encode(record))  # msgspec.to_builtins would keep tuples
 
 
 _decode_plain = msgspec.json.Decoder().decode
@@ -114,7 +114,7 @@ def mismatch(message: str) -> Mismatch:
     place = place.strip("`.")
     if missing := _MISSING.fullmatch(what):
         return Mismatch("is required", field=f"{place}.{missing['name']}".lstrip("."))
-    # A sentence's first letter, but not that of JSON.
+    # The first letter becomes small, except in words such as JSON.
     return Mismatch(what if what[:2].isupper() else what[:1].lower() + what[1:], field=place)
 
 
@@ -133,7 +133,7 @@ def tool_schema(kind: type[Any]) -> dict[str, Any]:
         if not isinstance(value, dict):
             return value
         found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        if found.get("default", ...) is None:  # what may be left out is left out, and never null
+        if found.get("default", ...) is None:  # an optional value is left out, and never null
             found = {key: each for key, each in found.items() if key != "default"}
             kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
             found |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
@@ -157,7 +157,7 @@ MAX_DEPTH = 128
 """Deepest nesting of JSON, in levels. AHP's own types need 16; the rest is for settings and free-form
 records."""
 
-# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
+# Possessive, and matching unterminated strings: no input makes it backtrack.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = [0] * 256
@@ -176,11 +176,11 @@ def checked(data: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | Non
     except UnicodeEncodeError as error:
         raise ParseError(f"this is not readable JSON: {error}") from None
     if max_values is not None and len(raw) > 2 * max_values and _most_values(raw) > max_values:
-        # A value has at most one string for its name, and one that it is: more strings need no second look.
+        # A value has at most two strings, its name and itself: with more strings the bound is exceeded.
         more_strings = islice(_STRING.finditer(raw), 2 * max_values, None)
         if next(more_strings, None) or _most_values(_STRING.sub(b"", raw)) > max_values:
             raise ParseError(f"this has more than {max_values:,} values")
-    # What is short, or has few brackets, cannot be deep: most frames are passed after two counts in C.
+    # Short data, or data with few brackets, cannot be deep: most frames need only two counts in C.
     if len(raw) > 2 * max_depth and raw.count(b"[") + raw.count(b"{") > max_depth:
         brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
         if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:

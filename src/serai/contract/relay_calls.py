@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from serai.contract import workspace as told
+from serai.contract import workspace as ws
 from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
 from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
@@ -42,7 +42,7 @@ class HelloResult(Record):
 
     workspace: str
     identity: AgentIdentity | None = None
-    role: told.Role
+    role: ws.Role
     last_event_id: str
 
 
@@ -125,7 +125,7 @@ class SearchParams(Record):
 class SearchResult(Record):
     """The hits, best first."""
 
-    hits: tuple[told.SearchHit, ...]
+    hits: tuple[ws.SearchHit, ...]
 
 
 class InboxParams(Record):
@@ -155,7 +155,7 @@ class RoomsListParams(Record):
 class RoomsResult(Record):
     """Rooms, by name."""
 
-    rooms: tuple[told.Room, ...]
+    rooms: tuple[ws.Room, ...]
 
 
 class RoomParams(Record):
@@ -209,7 +209,7 @@ class AgentsListParams(Record):
 class AgentsResult(Record):
     """Participants, by name."""
 
-    agents: tuple[told.AgentInfo, ...]
+    agents: tuple[ws.AgentInfo, ...]
 
 
 # -- sessions: how those elsewhere take part, what they are asked, and operations on any of them -----------
@@ -264,7 +264,7 @@ class OperationResult(Record):
     """The status after an operation; after a fork, the new session; after a snapshot, its content."""
 
     status: AgentStatus | None = None
-    agent: told.AgentInfo | None = None
+    agent: ws.AgentInfo | None = None
     snapshot: Metadata | None = None
 
 
@@ -367,7 +367,7 @@ class FlushParams(AgentParams):
 # -- events ------------------------------------------------------------------------------------------------
 
 
-class SubscribeParams(told.EventFilter):
+class SubscribeParams(ws.EventFilter):
     """A subscription to events, from now on or after one of them."""
 
     after: str | None = None
@@ -392,14 +392,14 @@ class UnsubscribeParams(Record):
 class WebhookResult(Record):
     """A new webhook, and the secret by which its posts are signed, which is shown only once."""
 
-    webhook: told.Webhook
+    webhook: ws.Webhook
     secret: str
 
 
 class WebhooksResult(Record):
     """All webhooks, the oldest first."""
 
-    webhooks: tuple[told.Webhook, ...]
+    webhooks: tuple[ws.Webhook, ...]
 
 
 # -- actions -----------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ class ActionParams(Record):
 class ActionsResult(Record):
     """The actions that the caller may invoke, by name."""
 
-    actions: tuple[told.ActionDescriptor, ...]
+    actions: tuple[ws.ActionDescriptor, ...]
 
 
 class InvokeParams(Record):
@@ -453,13 +453,13 @@ class TokenResult(Record):
     """A new token. It is shown only once."""
 
     token: str
-    info: told.TokenInfo
+    info: ws.TokenInfo
 
 
 class DeviceLinkParams(Record):
     """A request for a code by which a device of the owner gets its own token."""
 
-    role: told.Role = told.Role.OWNER
+    role: ws.Role = ws.Role.OWNER
     """`owner`, or `responder` for one that reads and answers."""
     name: str | None = None
     """Name of the device; without one, the device names itself."""
@@ -481,7 +481,7 @@ class IdParams(Record):
 class TokensResult(Record):
     """All tokens that are not revoked."""
 
-    tokens: tuple[told.TokenInfo, ...]
+    tokens: tuple[ws.TokenInfo, ...]
 
 
 class SecretParams(Record):
@@ -503,19 +503,19 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "messages.read": (ReadParams, Empty),
     "messages.retract": (MessageParams, SendResult),
     "messages.search": (SearchParams, SearchResult),
-    "inbox.get": (InboxParams, told.Inbox),
-    "rooms.create": (RoomCreateParams, told.Room),
+    "inbox.get": (InboxParams, ws.Inbox),
+    "rooms.create": (RoomCreateParams, ws.Room),
     "rooms.list": (RoomsListParams, RoomsResult),
-    "rooms.get": (RoomParams, told.Room),
-    "rooms.update": (RoomUpdateParams, told.Room),
-    "rooms.archive": (ArchiveParams, told.Room),
-    "rooms.join": (RoomParams, told.Room),
-    "rooms.leave": (RoomParams, told.Room),
-    "rooms.invite": (InviteParams, told.Room),
+    "rooms.get": (RoomParams, ws.Room),
+    "rooms.update": (RoomUpdateParams, ws.Room),
+    "rooms.archive": (ArchiveParams, ws.Room),
+    "rooms.join": (RoomParams, ws.Room),
+    "rooms.leave": (RoomParams, ws.Room),
+    "rooms.invite": (InviteParams, ws.Room),
     "rooms.members": (RoomParams, MembersResult),
-    "rooms.mute": (MuteParams, told.Room),
+    "rooms.mute": (MuteParams, ws.Room),
     "agents.list": (AgentsListParams, AgentsResult),
-    "agents.get": (AgentParams, told.AgentInfo),
+    "agents.get": (AgentParams, ws.AgentInfo),
     "sessions.register": (RegisterParams, RegisterResult),
     "sessions.unregister": (AgentParams, Empty),
     "sessions.report": (ReportParams, ReportResult),
@@ -531,15 +531,15 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
     "events.subscribe": (SubscribeParams, SubscribeResult),
     "events.unsubscribe": (UnsubscribeParams, Empty),
-    "actions.register": (told.ActionRegisterParams, told.ActionDescriptor),
+    "actions.register": (ws.ActionRegisterParams, ws.ActionDescriptor),
     "actions.unregister": (ActionParams, Empty),
     "actions.list": (Empty, ActionsResult),
-    "actions.invoke": (InvokeParams, told.InvokeResult),
+    "actions.invoke": (InvokeParams, ws.InvokeResult),
     "devices.link": (DeviceLinkParams, DeviceLinkResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (IdParams, Empty),
-    "webhooks.create": (told.WebhookParams, WebhookResult),
+    "webhooks.create": (ws.WebhookParams, WebhookResult),
     "webhooks.list": (Empty, WebhooksResult),
     "webhooks.delete": (IdParams, Empty),
     "secrets.register": (SecretParams, Empty),

@@ -114,8 +114,8 @@ class WorkspaceEvent(Record):
     @property
     def message(self) -> RelayMessage | None:
         """The message that it is about."""
-        told = self.data.get("message")
-        return None if told is None else msgspec.convert(told, RelayMessage)
+        message = self.data.get("message")
+        return None if message is None else msgspec.convert(message, RelayMessage)
 
     @property
     def reason(self) -> str | None:

@@ -68,7 +68,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     error: ErrorObject
 
     @classmethod
-    def of(cls, error: ProtocolError) -> Failure:
+    def from_error(cls, error: ProtocolError) -> Failure:
         """Return the answer for an error."""
         return cls(id=error.id, error=ErrorObject(code=error.number, message=str(error), data=error.data))
 

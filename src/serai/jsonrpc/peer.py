@@ -69,7 +69,7 @@ class Peer(Generic[Ticket]):
             error = ProtocolError(str(error), data=error.to_wire())
         if request_id is not None:
             error.id = request_id
-        return self._codec.encode(Failure.of(error))
+        return self._codec.encode(Failure.from_error(error))
 
     def receive(self, frame: bytes) -> Message | Answered[Ticket] | ProtocolError | None:
         """Read one frame; return `None` when it is noise.
@@ -88,7 +88,7 @@ class Peer(Generic[Ticket]):
         return message
 
     def _answered(self, message: Success | Failure) -> Success | Failure | Answered[Ticket]:
-        # 3.0 finds 3: some languages have one kind of number. True would find 1.
+        # 3.0 equals 3, since some languages have one kind of number. But True would equal 1.
         is_ours = isinstance(message.id, int | float) and not isinstance(message.id, bool)
         call = self._calls.pop(message.id, None) if is_ours else None
         if call is None:

@@ -152,7 +152,7 @@ def _known_frames(requests: Mapping[str, tuple[Any, Any]], notifications: Mappin
 
 def _response(frame: _Frame) -> Success | Failure:
     if frame.id is UNSET or bool(frame.result) == bool(frame.error):
-        # Without either it was meant as a request; the id of an answer is not the sender's own.
+        # Without result and error it was meant as a request; the id of an answer is not the sender's own.
         request_id = None if frame.id is UNSET or frame.result else frame.id
         problem = "not a JSON-RPC message: it has a method, or an id with either a result or an error"
         raise InvalidRequest(problem, id=request_id)

@@ -117,7 +117,7 @@ class ManagedValues:
                     there = len(text) - start
                     if not final:
                         hits.append(_Hit(start, end, self._masks[piece]))
-                    elif there >= max(SHORTEST, len(piece) / 2):  # a text that was cut off within the value
+                    elif there >= max(SHORTEST, len(piece) / 2):  # the text was cut within the value
                         hits.append(_Hit(start, len(text), self._masks[piece]))
         hits.sort(key=lambda hit: (hit.start, -hit.end))
         return hits
@@ -128,7 +128,7 @@ class ManagedValues:
         if len(text) > _LARGE + self._longest:
             if any(char in text and around.search(text) for char, around in self._leads):
                 return False
-            first = len(text) - self._longest  # one that is not whole begins here, or later
+            first = len(text) - self._longest  # an incomplete value begins here, or later
         windows = self._windows
         for place in range(first, len(text) - _WINDOW + 1, _STEP):
             if text[place : place + _WINDOW] in windows:
@@ -222,16 +222,16 @@ def _forms(value: str) -> Iterator[str]:
     yield quote(raw, safe="")
     yield quote(raw)
     yield quote_plus(raw)
-    for shift in range(3):  # where in a group of three bytes the value begins
+    for shift in range(3):  # position of the value in a group of three bytes
         yield _inner_base64(raw, shift)
         yield _inner_base64(raw, shift).replace("+", "-").replace("/", "_")
 
 
 def _raw(value: str) -> bytes:
     try:
-        return value.encode(errors="surrogateescape")  # as the environment has bytes that are not UTF-8
+        return value.encode(errors="surrogateescape")  # for bytes of the environment that are not UTF-8
     except UnicodeEncodeError:
-        return value.encode(errors="surrogatepass")  # half a character, as JSON may have it
+        return value.encode(errors="surrogatepass")  # for lone surrogates of JSON
 
 
 def _inner_base64(raw: bytes, shift: int) -> str:

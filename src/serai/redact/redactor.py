@@ -105,7 +105,7 @@ class Redactor:
         data = decode_base64(text)
         if data is not None and (said := self.redact_bytes(data, observed=observed)) is not data:
             return base64.b64encode(said).decode()
-        # A key alone can be read as base64 too, which then says nothing.
+        # A key alone may be valid base64, too, whose content means nothing.
         is_base64 = data is not None and (is_text(data) or len(text) > _LONE)
         return self.redact(text, observed=observed and not is_base64)
 

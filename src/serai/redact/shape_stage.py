@@ -43,7 +43,7 @@ class ShapeStage:
 
     def __init__(self) -> None:
         self._buffer = ""
-        # No lead begins before `scan`, those that end before `done` are settled, and all before `sent` was sent.
+        # No lead begins before `scan`, leads that end before `done` are settled, text before `sent` was sent.
         self._scan: int = 0
         self._done: int = 0
         self._sent: int = 0
@@ -153,13 +153,13 @@ class ShapeStage:
         all_there = final or len(buffer) >= reach
         is_mask = buffer.startswith("[masked:", self._done)
         found = None if is_mask else _IN_KEY.search(buffer, self._done, reach)
-        if found is None and (all_there or is_mask):  # a header alone, or a key that breaks off
+        if found is None and (all_there or is_mask):  # only a header, or an incomplete key
             self._in_key = None
             rest = _KEY_REST.match(buffer, self._done) if begun else None
             return self._drop_to(rest.end()) if rest else self._done
         if found is None or (found["open"] is not None and not all_there):
             return None
-        if found["line"] is None and not begun:  # a footer without a line before it is in a text about keys
+        if found["line"] is None and not begun:  # a footer alone occurs in texts about keys
             self._in_key = None
             return self._go_on(found.end())
         if not begun:

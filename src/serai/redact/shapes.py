@@ -166,7 +166,7 @@ def _provider_keys() -> Iterator[Shape]:
     others = ("gsk_", "xai-", "nvapi-", "pplx-", "r8_")
     yield Shape("api-key", others, _URL_SAFE, 30, _is_provider_key)
     yield Shape("age-key", ("AGE-SECRET-KEY-1",), _WORD, 40, _always)
-    # All parts but the last are bounded, so that other base64 of JSON is let go soon.
+    # All parts but the last are bounded, so that other base64 of JSON is released soon.
     part = f"[{_URL_SAFE}]{{0,512}}+"
     header = rf"(?={part}(?:\.|\Z))"
     jwt = rf"[{_URL_SAFE}]{{8,512}}+\.(?:eyJ[{_URL_SAFE}.]{{8,}}|{part}\.[{_URL_SAFE}.]{{8,}})"
@@ -186,7 +186,7 @@ _OTHER = re.compile(
 """Parts of names that denote something else: `token_count`, `secretName`, `api_key_id`."""
 _PASSWORD = re.compile(r"pass|pwd", re.IGNORECASE)
 
-_VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # none of what may stand between a name and its value
+_VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # without the characters between a name and its value
 _QUOTES = "\"'`\\\\"
 _KEY = re.compile(r"[A-Za-z0-9_\-]+")
 SEPARATORS = ":=>"
@@ -207,7 +207,7 @@ def is_secret_value(kind: str, value: str) -> bool:
     """Tell whether the value of a name that denotes a secret is one, and not a word, variable or call."""
     if len(value) >= 12 and looks_random(value):
         return True
-    # A password that people make: not random, but with all kinds of characters.
+    # A password made by a person: not random, but with all kinds of characters.
     return (
         kind == "password"
         and len(value) >= 8
@@ -220,7 +220,7 @@ def is_secret_value(kind: str, value: str) -> bool:
 
 def _is_assigned(text: str, start: int, value: int, end: int) -> bool | SecretSpan:
     if text.startswith("[", end):
-        return False  # an index, or a mask: the value goes on
+        return False  # an index, or a mask: the value continues
     kind = _kind_by_name(text, start, value)
     if kind is None or not is_secret_value(kind, text[value:end]):
         return False
@@ -250,7 +250,7 @@ def _credentials() -> Iterator[Shape]:
     token = rf"{_WORD}\-._~+/"
     yield Shape("bearer-token", ("bearer ",), token, 16, _is_somewhat_random, " ?+", any_case=True)
     yield Shape("basic-credentials", ("basic ",), token, 16, _is_random, " ?+", any_case=True)
-    # The scheme alone begins with a common letter; after what ends a header's name it is found at once.
+    # The scheme alone begins with a common letter; after the end of a header's name it is found quickly.
     names = tuple(f"{before}token " for before in (":", ": ", ':"', ': "', ": '", ':\\"', ': \\"'))
     yield Shape("token", names, token, 16, _is_somewhat_random, " ?+", any_case=True, at_word=False)
     userinfo = r"^\s/@\"'<>{}()\[\]\\`|,"
@@ -268,7 +268,7 @@ def _in_url(text: str, _start: int, value: int, end: int) -> bool | SecretSpan:
     return SecretSpan("url-password", value + len(user) + 1, end)
 
 
-# Only its header: what follows is read line by line, however long it is.
+# Only the header of a key: the rest is read line by line.
 _KEY_HEADER = r"[A-Z0-9 ]{0,30}PRIVATE KEY[A-Z0-9 ]{0,20}-----"
 _PRIVATE = Shape(PRIVATE_KEY, ("-----BEGIN ",), "", 0, _always, _KEY_HEADER, at_word=False)
 

@@ -40,7 +40,7 @@ class Walker:
     def __init__(self, text: Rewrite, name: Rewrite, binary: Rewrite) -> None:
         self._rewrites = {"text": text, "name": name, "binary": binary}
         self._text = text
-        self._by_name = text != name  # names of free-form fields count only where shapes are looked for
+        self._by_name = text != name  # names of free-form fields are checked only where shapes are
         self._plans: dict[type[msgspec.Struct], list[tuple[str, Rewrite]]] = {}
 
     def walk(self, value: T) -> T:
@@ -61,10 +61,10 @@ class Walker:
         return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
-        of = type(value)
-        plan = self._plans.get(of)
+        struct = type(value)
+        plan = self._plans.get(struct)
         if plan is None:
-            plan = self._plans[of] = [(field, self._rewrites[kind]) for field, kind in _plan(of)]
+            plan = self._plans[struct] = [(field, self._rewrites[kind]) for field, kind in _plan(struct)]
         changes: dict[str, Any] | None = None
         for field, rewrite in plan:
             before = getattr(value, field)
@@ -98,16 +98,16 @@ def _named(name: str, value: str) -> str:
 
 
 @cache
-def _plan(of: type[msgspec.Struct]) -> list[tuple[str, str]]:
+def _plan(struct: type[msgspec.Struct]) -> list[tuple[str, str]]:
     """List the fields of a type that may hold secrets, each with the kind of its rewrite."""
-    words = _WORDS if of.__module__.startswith("serai.ahp.") else ()
-    return [(field, _kind(of, field)) for field in of.__struct_fields__ if field not in words]
+    words = _WORDS if struct.__module__.startswith("serai.ahp.") else ()
+    return [(field, _kind(struct, field)) for field in struct.__struct_fields__ if field not in words]
 
 
-def _kind(of: type[msgspec.Struct], field: str) -> str:
-    if issubclass(of, _BINARY) and field == "data":
+def _kind(struct: type[msgspec.Struct], field: str) -> str:
+    if issubclass(struct, _BINARY) and field == "data":
         return "binary"
-    # A sign-in page is of no use with a masked address.
-    if field == "id" or field.endswith("_id") or (issubclass(of, SessionInputRequest) and field == "url"):
+    # A sign-in page cannot be opened with a masked address.
+    if field == "id" or field.endswith("_id") or (issubclass(struct, SessionInputRequest) and field == "url"):
         return "name"
     return "text"

@@ -85,7 +85,7 @@ class SessionToolCallConfirmedAction(ToolCallActionBase, tag="session/toolCallCo
     selected_option_id: str | None = None
 
     def __post_init__(self) -> None:
-        # In msgspec's own words, so that the error names the field as it does for every other one.
+        # In msgspec's own wording, from which the name of the field is extracted, as for every other one.
         if self.approved and self.confirmed is None:
             raise ValueError("Object missing required field `confirmed`")
         if not self.approved and self.reason is None:

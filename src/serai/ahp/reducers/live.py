@@ -105,7 +105,7 @@ class GrowingText:
     __slots__ = ("_blocks", "_characters", "_pieces", "_start")
 
     def __init__(self, start: str = "") -> None:
-        self._start = start  # someone else holds it as it is: to fold it would cost a second copy
+        self._start = start  # others share this string: to fold it would make a second copy
         self._blocks: list[bytes] = []
         self._pieces: list[str] = []
         self._characters = 0
@@ -115,7 +115,7 @@ class GrowingText:
         self._pieces.append(piece)
         self._characters += len(piece)
         if self._characters >= _FOLD_CHARACTERS or len(self._pieces) >= _FOLD_PIECES:
-            # A program inside the process may hand over a lone surrogate; it is refused when it is encoded.
+            # Code in this process may pass a lone surrogate; it is refused when it is encoded.
             self._blocks.append("".join(self._pieces).encode("utf-8", "surrogatepass"))
             self._pieces.clear()
             self._characters = 0

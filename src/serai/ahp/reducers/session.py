@@ -94,7 +94,7 @@ class LiveSession(LiveState[SessionState]):
 
     def _flag(self, flag: SessionStatus, *, on: bool) -> None:
         summary = self._state.summary
-        bit = int(flag)  # the complement of an IntFlag has its own bits only, and would drop newer ones
+        bit = int(flag)  # the complement of an IntFlag would drop unknown bits
         summary.status = summary.status | bit if on else summary.status & ~bit
 
     def _refresh_status(self) -> None:
@@ -211,7 +211,7 @@ class LiveSession(LiveState[SessionState]):
         step = toolcalls.STEPS[type(action)]
         if turn := self._running(action.turn_id):
             turn.change_call(action.tool_call_id, lambda call: step(call, action))
-        # Also when no call was found: a stray action turns an error into idle. The protocol has it so.
+        # Even without such a call: the protocol lets a stray action turn an error into idle.
         self._refresh_status()
 
     @handlers.on(a.SessionToolCallContentChangedAction)

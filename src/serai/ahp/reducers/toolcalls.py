@@ -177,7 +177,7 @@ def _asked(call: _Asked) -> dict[str, Any]:
 
 def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> dict[str, Any]:
     fields = {name: getattr(result, name) for name in _RESULT}
-    # A result's unknown fields go along, but none may pass for a field that the call has itself.
+    # Unknown fields of the result are kept, but none may replace a field of the call itself.
     extra = {} if result.extra is UNSET else result.extra
     unknown = {name: value for name, value in extra.items() if name not in _CALL_FIELDS}
     return {**fields, "extra": unknown or UNSET}

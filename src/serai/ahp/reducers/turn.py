@@ -1,6 +1,6 @@
-"""The running turn, kept so that a delta costs the same whatever came before it.
+"""The running turn, stored so that the cost of a delta does not depend on the size of the turn.
 
-Parts are found by id, growing text is a list of pieces, and who is asked something is counted, not searched.
+Parts are found by id, growing text is a list of pieces, and calls that wait for a person are indexed.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class LiveTurn:
         self._positions: dict[str, int] = {}
         # Tool call id -> all parts that have it.
         self._calls: dict[str, list[int]] = {}
-        # Position -> text that has grown past what the part itself holds.
+        # Position -> text of a part that has grown.
         self._texts: dict[int, GrowingText] = {}
-        # Positions of tool calls that someone is asked about.
+        # Positions of tool calls that wait for a confirmation.
         self._waiting: set[int] = set()
         for part in turn.response_parts:
             self.append(part)

@@ -37,7 +37,7 @@ def problem_with_answer(
     """
     question = _question(request, question_id)
     if question is None and not request.questions:
-        return None  # the request asks nothing in particular: whatever is said is an answer
+        return None  # a request without questions accepts any answer
     if question is None:
         return f"the request asks no question {question_id!r}"
     if isinstance(answer, Unknown):
@@ -54,7 +54,7 @@ def problem_with_answers(
     request: SessionInputRequest, final: Mapping[str, SessionInputAnswer] | None
 ) -> str | None:
     """Return why a request cannot be accepted with these answers; `None` when it can."""
-    # What was synced may belong to a request that this one has replaced, and to a question of that one.
+    # Earlier answers may belong to a request that this one has replaced, with other questions.
     synced = {key: answer for key, answer in (request.answers or {}).items() if _question(request, key)}
     answers = {**synced, **(final or {})}
     for question_id, answer in answers.items():

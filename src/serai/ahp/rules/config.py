@@ -43,7 +43,7 @@ def problem_with_change(
 
 
 def _same(one: Any, other: Any) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)  # Python calls 1 and true equal
+    return one == other and isinstance(one, bool) == isinstance(other, bool)  # in Python, 1 equals True
 
 
 def _may_change(schema: ConfigPropertySchema) -> bool:

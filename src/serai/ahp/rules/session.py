@@ -44,7 +44,7 @@ class Verdict(Enum):
 
 
 class Judgement(NamedTuple):
-    """A verdict and, unless the action is accepted, its reason: `code: what is the matter`."""
+    """A verdict and, unless the action is accepted, its reason: `code: explanation`."""
 
     verdict: Verdict
     reason: str | None = None
@@ -58,9 +58,9 @@ class Judgement(NamedTuple):
 ACCEPTED = Judgement(Verdict.ACCEPT)
 
 
-def rejected(code: str, matter: str) -> Judgement:
-    """Make the verdict that rejects an action. `code` is stable; `matter` is for people."""
-    return Judgement(Verdict.REJECT, f"{code}: {matter}")
+def rejected(code: str, explanation: str) -> Judgement:
+    """Make the verdict that rejects an action. `code` is stable; `explanation` is for people."""
+    return Judgement(Verdict.REJECT, f"{code}: {explanation}")
 
 
 LONGEST_TITLE = 1000
@@ -140,7 +140,7 @@ def _call_confirmed(session: LiveSession, action: a.SessionToolCallConfirmedActi
     call: ToolCallPendingConfirmationState | ToolCallRunningState | None
     call = _first(_calls(session, action), ToolCallPendingConfirmationState)
     if call is None and not action.approved:
-        # It runs without being asked for, and whoever is to run it does not know it, or cannot.
+        # The call runs without a confirmation, and its client does not know the tool, or cannot run it.
         call = _first(_calls(session, action), ToolCallRunningState)
         call = call if call is not None and call.tool_client_id == sender else None
     if call is None:

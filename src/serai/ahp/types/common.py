@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from serai.ahp.wire import Value
 
 URI: TypeAlias = str
-"""A URI. AHP compares them as text; whoever opens one checks its form."""
+"""A URI. AHP compares them as text; the code that opens one checks its form."""
 
 Number: TypeAlias = int | float
 """JavaScript's number. An integer stays an integer."""
@@ -25,7 +25,7 @@ JsonSchema: TypeAlias = dict[str, Any]
 
 RootURI: TypeAlias = Literal["ahp-root://"]
 ROOT: RootURI = "ahp-root://"
-"""The root channel, which also stands for the connection in commands that have no channel of their own."""
+"""The root channel, which also represents the connection in commands without a channel."""
 
 
 class Markdown(Value):

@@ -291,7 +291,7 @@ class AhpPeer:
 
     def fail(self, error: ProtocolError) -> None:
         """Answer with an error, after all that happened before; at once while nothing can be written."""
-        self.respond_anyway(jsonrpc.Failure.of(error))
+        self.respond_anyway(jsonrpc.Failure.from_error(error))
 
     def refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
         """The same, for a request."""
