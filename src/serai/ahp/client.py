@@ -256,7 +256,8 @@ class ClientState:
         mirror = self._mirrors.get(uri)
         if mirror is None:
             return False
-        ours = self._take_pending(mirror, envelope)
+        origin = envelope.origin
+        ours = origin is not None and origin.client_id == self.client_id and mirror.take(origin.client_seq)
         is_new = envelope.server_seq > mirror.seq  # else it is part of a snapshot, or a repeat
         mirror.seq = max(mirror.seq, envelope.server_seq)
         if envelope.rejection_reason is not None:
@@ -274,10 +275,6 @@ class ClientState:
         mirror = self._mirrors.get(dispatched.channel)
         if mirror is not None:
             mirror.take(dispatched.client_seq)
-
-    def _take_pending(self, mirror: _Mirror, envelope: ActionEnvelope) -> bool:
-        origin = envelope.origin
-        return origin is not None and origin.client_id == self.client_id and mirror.take(origin.client_seq)
 
     def _adopt(self, snapshot: Snapshot) -> None:
         state = state_of(snapshot)

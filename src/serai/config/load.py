@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -88,10 +88,6 @@ class SettingsFile(NamedTuple):
     models: dict[str, ModelServer]
 
 
-_Found: TypeAlias = dict[str, tuple[Any, Provenance]]
-"""Value and origin of each setting so far."""
-
-
 def variable(key: str) -> str:
     """Return the environment variable of a setting: `SERAI_PORT` for `port`."""
     return f"SERAI_{key.upper()}"
@@ -116,47 +112,40 @@ def load(
         ConfigInvalid: A source has an unknown key or an invalid value. The message names the
             source, the key and what is expected. Or the path of the project cannot be resolved.
     """
-    found: _Found = {}
-    _put(found, {key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
     own = _from_file(paths.user_config)
-    _put(found, own.values, Provenance(Source.USER, str(paths.user_config)))
-    agents, ignored = own.agents, list[Ignored]()
+    values, agents, ignored = own.values, own.agents, list[Ignored]()
+    provenance = dict.fromkeys(_TYPES, Provenance(Source.DEFAULT))
+    provenance |= dict.fromkeys(values, Provenance(Source.USER, str(paths.user_config)))
     if project is not None:
-        agents = agents | _add_project(found, paths, project, ignored)
+        file = real(project) / CONFIG_NAME
+        theirs = _of_project(paths, file, ignored)
+        values, agents = values | theirs.values, agents | theirs.agents
+        provenance |= dict.fromkeys(theirs.values, Provenance(Source.PROJECT, str(file)))
     for key in _TYPES:
         name, flag = variable(key), f"--{key.replace('_', '-')}"
         given = (flags or {}).get(key)
         if given is not None:
-            _put(found, {key: _read_value(key, given, flag)}, Provenance(Source.FLAG, flag))
+            values[key], provenance[key] = _read_value(key, given, flag), Provenance(Source.FLAG, flag)
         elif name in environ:
-            _put(found, {key: _read_value(key, environ[name], name)}, Provenance(Source.ENVIRONMENT, name))
-    settings = Settings(**{key: value for key, (value, _) in found.items()})
-    provenance = {key: source for key, (_, source) in found.items()}
-    return Configuration(settings, paths, provenance, tuple(ignored), agents, own.models)
+            values[key] = _read_value(key, environ[name], name)
+            provenance[key] = Provenance(Source.ENVIRONMENT, name)
+    return Configuration(Settings(**values), paths, provenance, tuple(ignored), agents, own.models)
 
 
-def _put(found: _Found, values: Mapping[str, Any], provenance: Provenance) -> None:
-    found |= {key: (value, provenance) for key, value in values.items()}
-
-
-def _add_project(
-    found: _Found, paths: Paths, project: Path, ignored: list[Ignored]
-) -> dict[str, AgentSettings]:
-    """Add the permitted settings of a project's file, and the others to `ignored`. Return its agents."""
-    file = real(project) / CONFIG_NAME
+def _of_project(paths: Paths, file: Path, ignored: list[Ignored]) -> SettingsFile:
+    """Read the permitted settings and the agents of a project's file. Add the others to `ignored`."""
     if file == paths.user_config.resolve():
-        return {}
+        return SettingsFile({}, {}, {})
     values, agents, models = _from_file(file)
     ignored += [Ignored(f"models.{name}", None, file, _HOSTS_OWN) for name in models]
     ignored += [Ignored(key, values[key], file, _HOSTS_OWN) for key in values if key not in FROM_PROJECTS]
     values = {key: value for key, value in values.items() if key in FROM_PROJECTS}
-    if (values or agents) and not Trust(paths.trust).is_trusted(project):
-        why = f"the folder is not trusted (to trust it: 'serai config trust {project}')"
+    if (values or agents) and not Trust(paths.trust).is_trusted(file.parent):
+        why = f"the folder is not trusted (to trust it: 'serai config trust {file.parent}')"
         ignored += [Ignored(key, value, file, why) for key, value in values.items()]
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
         values, agents = {}, {}
-    _put(found, values, Provenance(Source.PROJECT, str(file)))
-    return agents
+    return SettingsFile(values, agents, {})
 
 
 def _from_file(file: Path) -> SettingsFile:
