@@ -8,9 +8,8 @@ the snapshot: it never changes what it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from serai.ahp import actions as a
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers.channels import LiveChangeset, LiveResourceWatch, LiveRoot, LiveTerminal
 from serai.ahp.reducers.live import LiveState
@@ -28,31 +27,19 @@ class ChannelType(NamedTuple):
     """A kind of channel that has a state."""
 
     name: str
-    """Name of its reducer."""
+    """Name of its reducer, with which the types of its actions begin: `terminal/data`."""
     scheme: str
     """Scheme of its URIs."""
     state: type[ChannelState]
     live: type[LiveState[Any]]
-    actions: frozenset[type]
-    """The actions that may occur on it."""
 
 
 CHANNEL_TYPES = (
-    ChannelType("root", "ahp-root", RootState, LiveRoot, frozenset(get_args(a.RootAction))),
-    ChannelType("session", "ahp-session", SessionState, LiveSession, frozenset(get_args(a.SessionAction))),
-    ChannelType(
-        "terminal", "ahp-terminal", TerminalState, LiveTerminal, frozenset(get_args(a.TerminalAction))
-    ),
-    ChannelType(
-        "changeset", "ahp-changeset", ChangesetState, LiveChangeset, frozenset(get_args(a.ChangesetAction))
-    ),
-    ChannelType(
-        "resourceWatch",
-        "ahp-resource-watch",
-        ResourceWatchState,
-        LiveResourceWatch,
-        frozenset({a.ResourceWatchChangedAction}),
-    ),
+    ChannelType("root", "ahp-root", RootState, LiveRoot),
+    ChannelType("session", "ahp-session", SessionState, LiveSession),
+    ChannelType("terminal", "ahp-terminal", TerminalState, LiveTerminal),
+    ChannelType("changeset", "ahp-changeset", ChangesetState, LiveChangeset),
+    ChannelType("resourceWatch", "ahp-resource-watch", ResourceWatchState, LiveResourceWatch),
 )
 """All kinds of channels with a state. Telemetry channels have none."""
 

@@ -27,14 +27,14 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
 })  # fmt: skip
 """Actions that a client may dispatch. Only the host dispatches the others."""
 
-_ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
+_NAMES = {channel.live: channel.name for channel in CHANNEL_TYPES}
 
 
 def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgement:
     """Decide about an action that a client has dispatched, given the state of its channel."""
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
-    if type(action) not in _ACTIONS_OF[type(state)]:
+    if str(type(action).__struct_config__.tag).partition("/")[0] != _NAMES[type(state)]:
         return rejected("wrong_channel", "the action belongs to another kind of channel")
     if type(action) not in CLIENT_ACTIONS:
         return rejected("server_only", "only the host dispatches this action")
