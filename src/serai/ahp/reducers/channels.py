@@ -74,7 +74,7 @@ class LiveResourceWatch(SimpleLive[ResourceWatchState]):
 class LiveTerminal(LiveState[TerminalState]):
     """A terminal's state, changed in place. Only the last part of its content grows."""
 
-    __slots__ = ("_state", "_tail")
+    __slots__ = ("_tail",)
 
     handlers: ClassVar = Handlers()
     handlers.puts(a.TerminalResizedAction, "cols", "rows")
@@ -87,11 +87,6 @@ class LiveTerminal(LiveState[TerminalState]):
         self._state = replace(state, content=state.content.copy())
         # The text of the last part, once it has grown.
         self._tail: GrowingText | None = None
-
-    @property
-    def head(self) -> TerminalState:
-        """The state without the output that is still growing: only to be read."""
-        return self._state
 
     def snapshot(self) -> TerminalState:
         """Return the state as a separate value."""

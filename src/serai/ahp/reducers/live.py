@@ -29,22 +29,18 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
 
         return register
 
-    def puts(self, action: type, *fields: str) -> None:
-        """Make an action replace the state's fields with its own fields of the same names."""
+    def puts(self, action: type, *fields: str, in_summary: bool = False, touches: bool = False) -> None:
+        """Make an action replace fields of the state, or of a session's summary, with its own ones.
 
-        def put(live: Any, action: Any, _now: Number) -> None:
-            for field in fields:
-                setattr(live.head, field, getattr(action, field))
-
-        self[action] = put
-
-    def puts_in_summary(self, action: type, field: str, *, touches: bool) -> None:
-        """Do the same for a field of a session's summary. With `touches`, the session counts as changed."""
+        With `touches`, the session counts as changed.
+        """
 
         def put(live: Any, action: Any, now: Number) -> None:
-            setattr(live.head.summary, field, getattr(action, field))
+            target = live.head.summary if in_summary else live.head
+            for field in fields:
+                setattr(target, field, getattr(action, field))
             if touches:
-                live.head.summary.modified_at = now
+                target.modified_at = now
 
         self[action] = put
 
@@ -52,9 +48,16 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
 class LiveState(ABC, Generic[S]):
     """A channel's state, changed in place by `apply`. What it was made from stays as it is."""
 
-    __slots__ = ()
+    __slots__ = ("_state",)
 
     handlers: ClassVar[Handlers]
+
+    _state: S
+
+    @property
+    def head(self) -> S:
+        """The state without text and turns that still grow: only to be read."""
+        return self._state
 
     def apply(self, action: StateAction, now: Number) -> None:
         """Apply an action to the state. One that does not fit the state, or is unknown, changes nothing.
@@ -75,15 +78,10 @@ class LiveState(ABC, Generic[S]):
 class SimpleLive(LiveState[S]):
     """A state whose parts are all replaced, never changed: a copy of its top is a copy of it."""
 
-    __slots__ = ("_state",)
+    __slots__ = ()
 
     def __init__(self, state: S) -> None:
         self._state = replace(state)
-
-    @property
-    def head(self) -> S:
-        """The state: only to be read."""
-        return self._state
 
     def snapshot(self) -> S:
         """Return the state as a separate value."""

@@ -45,17 +45,17 @@ class LiveSession(LiveState[SessionState]):
     changed. So it shares what is below with the state that it was made from, and with every snapshot.
     """
 
-    __slots__ = ("_state", "_turn")
+    __slots__ = ("_turn",)
 
     handlers: ClassVar = Handlers()
     handlers.puts(a.SessionActiveClientChangedAction, "active_client")
     handlers.puts(a.SessionCustomizationsChangedAction, "customizations")
     handlers.puts(a.SessionMetaChangedAction, "meta")
-    handlers.puts_in_summary(a.SessionTitleChangedAction, "title", touches=True)
-    handlers.puts_in_summary(a.SessionModelChangedAction, "model", touches=True)
-    handlers.puts_in_summary(a.SessionAgentChangedAction, "agent", touches=True)
-    handlers.puts_in_summary(a.SessionActivityChangedAction, "activity", touches=False)
-    handlers.puts_in_summary(a.SessionChangesetsChangedAction, "changesets", touches=False)
+    handlers.puts(a.SessionTitleChangedAction, "title", in_summary=True, touches=True)
+    handlers.puts(a.SessionModelChangedAction, "model", in_summary=True, touches=True)
+    handlers.puts(a.SessionAgentChangedAction, "agent", in_summary=True, touches=True)
+    handlers.puts(a.SessionActivityChangedAction, "activity", in_summary=True)
+    handlers.puts(a.SessionChangesetsChangedAction, "changesets", in_summary=True)
 
     def __init__(self, state: SessionState) -> None:
         self._state = replace(
@@ -72,11 +72,6 @@ class LiveSession(LiveState[SessionState]):
             turns=state.turns.copy(),
             active_turn=self._turn.snapshot() if self._turn else None,
         )
-
-    @property
-    def head(self) -> SessionState:
-        """The state without its running turn: only to be read."""
-        return self._state
 
     @property
     def turn(self) -> LiveTurn | None:

@@ -44,8 +44,10 @@ def problem_with_answer(
         return f"the answer to {question_id!r} is in a state that this host does not know"
     if isinstance(answer, SessionInputSkipped) or isinstance(question, Unknown):
         return None
-    problem = _kind_problem(question, answer.value)
-    if problem is None and (final or isinstance(answer, SessionInputSubmitted)):
+    wanted, problem = _VALUES[type(question)], None
+    if not isinstance(answer.value, wanted):
+        problem = f"must be of kind {wanted.__struct_config__.tag!r}"
+    elif final or isinstance(answer, SessionInputSubmitted):
         problem = _bounds_problem(question, answer.value)
     return problem and f"the answer to {question_id!r} {problem}"
 
@@ -84,11 +86,6 @@ _VALUES: dict[type, type[Value]] = {
     SessionInputSingleSelectQuestion: SessionInputSelectedAnswerValue,
     SessionInputMultiSelectQuestion: SessionInputSelectedManyAnswerValue,
 }
-
-
-def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
-    wanted = _VALUES[type(question)]
-    return None if isinstance(value, wanted) else f"must be of kind {wanted.__struct_config__.tag!r}"
 
 
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:

@@ -253,15 +253,11 @@ def _input(
     return rejected("bad_answer", problem) if problem else ACCEPTED
 
 
-def _title(_session: LiveSession, action: a.SessionTitleChangedAction, _sender: str) -> Judgement:
-    return judge_title(action.title)
-
-
 RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionTurnStartedAction: _turn_started,
     a.SessionTurnCancelledAction: _turn_cancelled,
     a.SessionTruncatedAction: _truncated,
-    a.SessionTitleChangedAction: _title,
+    a.SessionTitleChangedAction: lambda _session, action, _sender: judge_title(action.title),
     a.SessionModelChangedAction: _choice,
     a.SessionAgentChangedAction: _choice,
     a.SessionIsReadChangedAction: _anything,
