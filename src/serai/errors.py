@@ -144,15 +144,9 @@ class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
 
     def to_wire(self) -> dict[str, Any]:
         """Return the error as JSON in the form of the relay's specification, without a message."""
-        wire: dict[str, Any] = {
-            "code": self.code,
-            "capability": self.capability,
-            "requested": self.requested,
-            "available": list(self.available),
-        }
-        if self.agent is not None:
-            wire["agent"] = self.agent
-        return wire
+        names = ("code", "capability", "requested", "agent")
+        wire = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return wire | {"available": list(self.available)}
 
 
 class ConnectionLost(SeraiError, code="connection_lost"):

@@ -72,7 +72,7 @@ def find_database_key(
         if not make or paths.database.exists():
             raise _lost(paths, notes)
         text = secrets.token_hex(_KEY_BYTES)
-        if use_keyring and not notes and _into_ring(paths, text, notes):
+        if use_keyring and not notes and _from_ring(paths, notes, text) == text:
             return DatabaseKey(_parse(text), "keyring", tuple(notes))
         paths.make_home()
         data = find_private(paths.database_key, f"{text}\n".encode(), "key of the database")
@@ -108,33 +108,22 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
     )
 
 
-def _from_ring(paths: Paths, notes: list[str]) -> str | None:
-    """Return the key that the keyring of the system has. Its errors become notes."""
+def _from_ring(paths: Paths, notes: list[str], new: str | None = None) -> str | None:
+    """Return the key that the keyring of the system has, after storing a new one. Errors become notes."""
+    name = f"{_KEY_NAME} {paths.home}"
     try:
-        return _kept(f"{_KEY_NAME} {paths.home}")
+        if new is not None:
+            import keyring  # noqa: PLC0415 - see `_kept`
+
+            keyring.set_password(_SERVICE, name, new)
+        found = _kept(name)
     except Exception as error:  # noqa: BLE001 - backends raise errors of any kind
-        notes.append(_failed(error))
+        sentence = str(error).strip().partition(". ")[0]  # the first one: some backends add advice
+        notes.append(f"the keyring cannot be used: {sentence or type(error).__name__}")
         return None
-
-
-def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
-    """Store a key in the keyring of the system. Return whether the keyring has kept it."""
-    try:
-        import keyring  # noqa: PLC0415 - see `_kept`
-
-        keyring.set_password(_SERVICE, f"{_KEY_NAME} {paths.home}", text)
-        # Some backends accept every value and store none.
-        if _kept(f"{_KEY_NAME} {paths.home}") == text:
-            return True
+    if new not in (None, found):  # some backends accept every value and store none
         notes.append("the keyring does not keep what it is given")
-    except Exception as error:  # noqa: BLE001 - the same
-        notes.append(_failed(error))
-    return False
-
-
-def _failed(error: Exception) -> str:
-    sentence = str(error).strip().partition(". ")[0]  # the first one: some backends add advice
-    return f"the keyring cannot be used: {sentence or type(error).__name__}"
+    return found
 
 
 def _kept(name: str) -> str | None:

@@ -19,7 +19,6 @@ MAX_TOML = 256 * 1024
 """Longest text that is read, in characters."""
 _MAX_DOTS = 500
 """Most dots in a line. The reader's time grows with the square of a dotted key's parts."""
-_TOO_LONG = "it has an integer of more than 64 bits"
 _MOST = 160
 """Longest quoted text in a message, in characters."""
 
@@ -40,17 +39,13 @@ def read_toml(text: str) -> dict[str, Any]:
         raise BrokenToml(f"it has a line with more than {_MAX_DOTS} dots")
     try:
         table = tomllib.loads(text)
-    except RecursionError:
-        raise BrokenToml("it is nested too deeply") from None
-    except tomllib.TOMLDecodeError as error:
-        raise BrokenToml(briefly(str(error))) from None
-    except ValueError:  # Python's own, for a number with thousands of digits
-        raise BrokenToml(_TOO_LONG) from None
-    try:
         checked(msgspec.json.encode(table))  # all readers can write the table as JSON
         msgspec.msgpack.encode(table)  # this accepts integers of 64 bits only
+    except tomllib.TOMLDecodeError as error:
+        raise BrokenToml(briefly(str(error))) from None
     except (OverflowError, ValueError, RecursionError, ParseError):
-        raise BrokenToml(f"{_TOO_LONG}, or is nested deeper than {MAX_DEPTH} levels") from None
+        problem = f"it has an integer of more than 64 bits, or is nested deeper than {MAX_DEPTH} levels"
+        raise BrokenToml(problem) from None
     return table
 
 
