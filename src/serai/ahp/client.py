@@ -63,16 +63,6 @@ class _Awaited:
     """Envelopes that have arrived since the request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reconnected:
-    """The follow-up of a reconnect."""
-
-    resend: list[DispatchActionParams]
-    """Actions that the host has not answered. It recognises those that it has seen and refuses the repeat."""
-    lost: list[URI]
-    """Channels that no longer exist."""
-
-
 class ClientState:
     """All channels of one client, and the numbers that tie them to the host's order."""
 
@@ -124,13 +114,16 @@ class ClientState:
             subscriptions=self.subscriptions,
         )
 
-    def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
+    def reconnected(self, result: ReconnectResult, now: Number) -> list[URI]:
         """Continue from the host's answer: replay what was missed, or start from snapshots.
 
-        A replay holds the answers to our actions. Snapshots do not tell which of them they hold: they have
-        the host's number, ours came with the answer, and that is lost. So all that is pending is shown on
-        top, as ever, and what a snapshot holds already is shown twice until the host refuses the repeat.
-        Whoever can tell from the state itself that an action is done may `withdraw` it at once.
+        A replay contains the answers to our actions. Snapshots do not: whether they include a pending action is
+        not known. So pending actions are applied on top as usual, and an included one is shown twice until the
+        host refuses the repeat. A caller that sees in the state that an action is done may `withdraw` it.
+
+        Returns:
+            The channels that no longer exist. All `pending` actions are to be sent again: the host recognises
+            those that it has seen.
 
         Raises:
             Mismatch: The host answered with something newer than we are; initialize instead.
@@ -153,7 +146,7 @@ class ClientState:
             lost = [uri for uri in self._mirrors if uri not in kept]
         for uri in lost:
             self.unsubscribe(uri)
-        return Reconnected(resend=self.pending, lost=lost)
+        return lost
 
     # -- channels ------------------------------------------------------------------------------------------
 

@@ -413,10 +413,10 @@ class ChannelClient:
             # The way that live envelopes go. The state then finds nothing new in them.
             for envelope in result.actions:
                 self._received(envelope)
-        done = self._state.reconnected(result, _now())
-        for params in done.resend:  # the host knows the numbers that it has seen, and does nothing twice
+        lost = self._state.reconnected(result, _now())
+        for params in self._state.pending:  # the host does nothing twice
             connection.send(_frame_of(params))
-        self._taken_up(connection, "replayed" if is_replay else "snapshots", done.lost)
+        self._taken_up(connection, "replayed" if is_replay else "snapshots", lost)
 
     def _taken_up(self, connection: Connection, how: str, lost: list[URI]) -> None:
         for uri in lost:
