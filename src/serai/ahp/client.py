@@ -117,9 +117,9 @@ class ClientState:
     def reconnected(self, result: ReconnectResult, now: Number) -> list[URI]:
         """Continue from the host's answer: replay what was missed, or start from snapshots.
 
-        A replay contains the answers to our actions. Snapshots do not: whether they include a pending action is
-        not known. So pending actions are applied on top as usual, and an included one is shown twice until the
-        host refuses the repeat. A caller that sees in the state that an action is done may `withdraw` it.
+        A replay contains the answers to our actions. Snapshots do not: it is not known whether they include a
+        pending action. So pending actions are applied on top as usual, and an included one is shown twice
+        until the host refuses the repeat. A caller that sees that an action is done may `withdraw` it.
 
         Returns:
             The channels that no longer exist. All `pending` actions are to be sent again: the host recognises
