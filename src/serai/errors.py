@@ -144,7 +144,7 @@ class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
 
     def to_wire(self) -> dict[str, Any]:
         """Return the error as JSON in the form of the relay's specification, without a message."""
-        names = ("code", "capability", "requested", "agent")
+        names = ("code", "capability", "requested", "available", "agent")
         wire = {name: value for name in names if (value := getattr(self, name)) is not None}
         return wire | {"available": list(self.available)}
 
