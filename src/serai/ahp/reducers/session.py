@@ -7,11 +7,12 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import customizations, toolcalls
+from serai.ahp.reducers import toolcalls
 from serai.ahp.reducers.live import Handlers, LiveState, find, merged, placed, without
 from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ActiveTurn,
+    Customization,
     MarkdownResponsePart,
     Number,
     PendingMessage,
@@ -24,6 +25,7 @@ from serai.ahp.types import (
     Turn,
     TurnState,
 )
+from serai.ahp.wire import Unknown, UnknownType
 
 _DOING = 31
 """The status bits for what a session is doing. The others are flags of the person, or unknown."""
@@ -238,7 +240,7 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionCustomizationToggledAction)
     def _customization_toggled(self, action: a.SessionCustomizationToggledAction, _now: Number) -> None:
         if self._state.customizations is not None:
-            self._state.customizations = customizations.toggle(
+            self._state.customizations = toggled(
                 self._state.customizations, action.id, enabled=action.enabled
             )
 
@@ -249,7 +251,7 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionCustomizationRemovedAction)
     def _customization_removed(self, action: a.SessionCustomizationRemovedAction, _now: Number) -> None:
         if self._state.customizations is not None:
-            self._state.customizations = customizations.remove(self._state.customizations, action.id)
+            self._state.customizations = without_customization(self._state.customizations, action.id)
 
     @handlers.on(a.SessionConfigChangedAction)
     def _config(self, action: a.SessionConfigChangedAction, now: Number) -> None:
@@ -322,3 +324,29 @@ class LiveSession(LiveState[SessionState]):
         self._state.input_requests = without(requests, action.request_id) or None
         self._touch(now)
         self._refresh_status()
+
+
+def toggled(containers: list[Customization], container_id: str, *, enabled: bool) -> list[Customization]:
+    """Return the containers with one enabled or disabled. Children cannot be switched separately."""
+    position = find(containers, container_id)
+    return (
+        containers if position is None else placed(containers, _with(containers[position], enabled=enabled))
+    )
+
+
+def without_customization(containers: list[Customization], removed_id: str) -> list[Customization]:
+    """Return the tree without the container with an id; if there is none, without children with it."""
+    if find(containers, removed_id) is not None:
+        return without(containers, removed_id)
+    return [
+        container
+        if isinstance(container, Unknown) or find(container.children or (), removed_id) is None
+        else replace(container, children=without(container.children, removed_id))
+        for container in containers
+    ]
+
+
+def _with(container: Customization, *, enabled: bool) -> Customization:
+    if isinstance(container, Unknown):
+        return UnknownType(extra={**container.raw, "enabled": enabled})
+    return replace(container, enabled=enabled)
