@@ -12,9 +12,7 @@ import serai
 
 ROOT = Path(serai.__file__).parent
 ROOMS = ("ahp", "contract", "jsonrpc", "session")
-PURE = sorted(
-    [ROOT / "depth.py", ROOT / "errors.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
-)
+PURE = sorted([ROOT / "errors.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "input", "print"}
 
 

@@ -15,7 +15,7 @@ __all__ = ["__version__", "agents", "connect"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is asked for: the command's help must not wait for it."""
+    """Import a name on first use: the command's help must not wait for it."""
     if name == "agents":
         return import_module("serai.agents")
     if name == "connect":

@@ -1,44 +1,43 @@
-"""Every error that a person or a program can meet, in one tree: `SeraiError` is its root.
+"""All errors that a person or a program can get. `SeraiError` is the base class.
 
-`code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
+`code` is stable: programs may depend on it. The message says what has happened; `remedy` says what to do.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar
 
 
+@dataclass(eq=False, repr=False)
 class SeraiError(Exception):
-    """The root of the tree. Catch it to catch all that Serai raises on purpose.
+    """The base class of all errors that Serai raises on purpose.
 
     Args:
-        message: What happened, as a sentence without a full stop at its end.
-        remedy: What the person can do about it, in the same form.
+        message: A sentence without a full stop at its end.
+        remedy: Advice for the person, in the same form.
     """
 
     code: ClassVar[str] = "error"
-    told: ClassVar[tuple[str, ...]] = ()
-    """Which of its attributes go into its JSON, too, where they have a value."""
+
+    message: str
+    _: KW_ONLY
+    remedy: str | None = None
 
     def __init_subclass__(cls, *, code: str | None = None) -> None:
-        """Each class has a code of its own: `class Mismatch(SeraiError, code="mismatch")`."""
+        """Set the code of a class: `class Mismatch(SeraiError, code="mismatch")`."""
         cls.code = code or cls.code
-
-    def __init__(self, message: str, *, remedy: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
 
     def __str__(self) -> str:
         return f"{self.message}. {self.remedy}" if self.remedy else self.message
 
     def to_wire(self) -> dict[str, Any]:
-        """The error as JSON: `code` and `message`, and `remedy` and what else there is to tell."""
-        wire: dict[str, Any] = {"code": self.code, "message": self.message}
-        for name in ("remedy", *self.told):
+        """Return the error as JSON: `code`, `message`, and the other fields that have a value."""
+        wire: dict[str, Any] = {"code": self.code}
+        for name in (each.name for each in fields(self)):
             value = getattr(self, name)
-            if value is not None and value not in ("", ()):
+            if value not in (None, "", ()) and value is not False:
                 first, *words = name.split("_")
                 key = "".join((first, *map(str.title, words)))
                 wire[key] = [*value] if value.__class__ is tuple else value
@@ -46,7 +45,7 @@ class SeraiError(Exception):
 
 
 class Mismatch(SeraiError, code="mismatch"):
-    """A value does not have the shape that its type asks for; `field` names the place: `turns[0].id`."""
+    """A value does not fit its type; `field` names the place: `turns[0].id`."""
 
     def __init__(self, problem: str, *, field: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -55,12 +54,12 @@ class Mismatch(SeraiError, code="mismatch"):
 
 
 class ProtocolError(SeraiError, code="protocol_error"):
-    """A JSON-RPC error, raised where it is found and answered where the request came from.
+    """A JSON-RPC error: raised where it is found, and sent as the answer to the request.
 
     Args:
-        message: What happened.
+        message: The message of the error.
         id: The id of the request that it answers; `None` when no id could be read.
-        data: What goes into the error's `data`.
+        data: The `data` of the error.
         number: The error's code on the wire; a subclass has its own.
     """
 
@@ -82,7 +81,7 @@ class ProtocolError(SeraiError, code="protocol_error"):
 
 
 class ParseError(ProtocolError, code="parse_error"):
-    """The frame is not JSON, is not UTF-8, or is nested deeper than the codec reads."""
+    """The frame is not JSON, is not UTF-8, or is nested too deeply."""
 
     number = -32700
 
@@ -94,7 +93,7 @@ class InvalidRequest(ProtocolError, code="invalid_request"):
 
 
 class MethodNotFound(ProtocolError, code="method_not_found"):
-    """There is no command of that name."""
+    """There is no command with that name."""
 
     number = -32601
 
@@ -110,18 +109,18 @@ class InvalidParams(ProtocolError, code="invalid_params"):
 
 
 class AccessRefused(SeraiError, code="access_refused"):
-    """The host does not let this client in: the token, the client id or the version is not right."""
+    """The host refuses this client: its token, client id or version is wrong."""
 
 
 class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
-    """A session was asked for something that it did not declare. Nothing was sent.
+    """A request needs a capability that the session has not declared. Nothing was sent.
 
     Args:
-        capability: Which capability was looked at, such as `delivery.modes`.
-        requested: What was asked for.
-        available: What the session does declare there.
-        agent: Whose session it is, when that is known.
-        remedy: What to do about it; by default, what the session declares.
+        capability: The checked capability, such as `delivery.modes`.
+        requested: The requested value.
+        available: The declared values of that capability.
+        agent: The agent of the session, when it is known.
+        remedy: Advice for the person; by default, the declared values.
     """
 
     def __init__(
@@ -144,24 +143,18 @@ class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
         self.agent = agent
 
     def to_wire(self) -> dict[str, Any]:
-        """The shape that the relay's documentation gives: no sentence, all data."""
-        wire: dict[str, Any] = {
-            "code": self.code,
-            "capability": self.capability,
-            "requested": self.requested,
-            "available": list(self.available),
-        }
-        if self.agent is not None:
-            wire["agent"] = self.agent
-        return wire
+        """Return the error as JSON in the form of the relay's specification, without a message."""
+        names = ("code", "capability", "requested", "available", "agent")
+        wire = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return wire | {"available": list(self.available)}
 
 
 class ConnectionLost(SeraiError, code="connection_lost"):
-    """The host cannot be reached, or the connection ended. What was under way may have happened or not."""
+    """The host cannot be reached, or the connection has ended. Pending requests may have taken effect."""
 
 
 class Rejected(SeraiError, code="rejected"):
-    """The host refused an action. `reason` is what it said: `code: what is the matter`."""
+    """The host has rejected an action. `reason` has the form `code: explanation`."""
 
     def __init__(self, reason: str, *, remedy: str | None = None) -> None:
         super().__init__(f"the host refused this: {reason}", remedy=remedy)
@@ -169,7 +162,7 @@ class Rejected(SeraiError, code="rejected"):
 
 
 class SessionFailed(SeraiError, code="session_failed"):
-    """A session could not be created: its agent did not start. `error_type` is the host's word for it."""
+    """A session could not be created, since its agent did not start. `error_type` is the host's code."""
 
     def __init__(self, message: str, *, error_type: str) -> None:
         super().__init__(f"the session could not be created: {message}")
@@ -177,161 +170,118 @@ class SessionFailed(SeraiError, code="session_failed"):
 
 
 class SessionGone(SeraiError, code="session_gone"):
-    """A session is no longer there: someone disposed of it, or this client stopped following it."""
+    """A session no longer exists, or this client has ended its subscription."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentError(SeraiError, code="agent_error"):
-    """An agent that is driven over ACP has failed.
+    """An ACP agent has failed.
 
     Args:
-        message: What happened.
-        agent: Which agent it was, by its name.
-        number: The number of the JSON-RPC error that it answered, if it did.
-        data: What that error had as `data`.
-        remedy: What the person can do about it.
+        message: The message of the error.
+        agent: The name of the agent.
+        number: The number of the agent's JSON-RPC error, if there is one.
+        data: The `data` of that error.
+        remedy: Advice for the person.
     """
 
-    told = ("agent", "number", "data")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        number: int | None = None,
-        data: Any = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, remedy=remedy)
-        self.agent = agent
-        self.number = number
-        self.data = data
+    agent: str | None = None
+    number: int | None = None
+    data: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentClosed(AgentError, code="connection_closed"):
-    """An agent's process has ended, or it has closed its output. What was under way may have happened or not.
+    """An agent's process has ended, or it has closed its output. Pending requests may have taken effect.
 
-    `exit_code` and `signal` say how it ended, if it has; `stderr_tail` is what it wrote last, redacted.
+    `exit_code` or `signal` is set if the process has ended; `stderr_tail` is the redacted end of its log.
     """
 
-    told = (*AgentError.told, "exit_code", "signal", "stderr_tail")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        exit_code: int | None = None,
-        signal: int | None = None,
-        stderr_tail: str = "",
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, agent=agent, remedy=remedy)
-        self.exit_code = exit_code
-        self.signal = signal
-        self.stderr_tail = stderr_tail
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr_tail: str = ""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentInactive(AgentError, code="inactivity_timeout"):
-    """Nothing was heard of an agent for too long: `elapsed` seconds."""
+    """An agent has sent nothing for `elapsed` seconds."""
 
-    def __init__(self, message: str, *, agent: str | None = None, elapsed: float) -> None:
-        super().__init__(message, agent=agent)
-        self.elapsed = elapsed
+    elapsed: float
 
 
 class AgentInitFailed(AgentError, code="init_failed"):
     """An agent could not be initialised. Its process was ended."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentInitTimedOut(AgentInitFailed, code="init_timeout"):
     """An agent did not answer `initialize` in `timeout` seconds. Its process was ended."""
 
-    def __init__(
-        self, message: str, *, agent: str | None = None, timeout: float | None = None, data: Any = None
-    ) -> None:
-        super().__init__(message, agent=agent, data=data)
-        self.timeout = timeout
+    timeout: float | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VersionMismatch(AgentInitFailed, code="protocol_mismatch"):
     """An agent speaks `agent_version` of ACP, and not `client_version`. Its process was ended."""
 
-    def __init__(self, message: str, *, agent: str | None, client_version: int, agent_version: Any) -> None:
-        super().__init__(message, agent=agent)
-        self.client_version = client_version
-        self.agent_version = agent_version
+    client_version: int
+    agent_version: Any
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AgentNotInstalled(AgentError, code="agent_not_installed"):
-    """The program of an agent is not there. `install` is the command to install it, where that is known."""
+    """The program of an agent is not installed. `install` is the command to install it, if it is known."""
 
-    def __init__(
-        self, message: str, *, agent: str | None = None, install: str | None = None, remedy: str | None = None
-    ) -> None:
-        super().__init__(message, agent=agent, remedy=remedy)
-        self.install = install
+    install: str | None = None
 
 
 class AgentNotStarted(AgentError, code="spawn_failed"):
-    """The program of an agent is there, but could not be started."""
+    """The program of an agent could not be started."""
 
 
 class AgentOverloaded(AgentError, code="overloaded"):
-    """What an agent works with is too busy; it may work later."""
+    """A service that an agent uses is overloaded; a later attempt may succeed."""
 
 
 class AgentRequestFailed(AgentError, code="stream_error"):
-    """An agent answered a request with an error."""
+    """An agent has answered a request with an error."""
 
 
 class SessionCreateFailed(AgentRequestFailed, code="session_create_failed"):
-    """An agent could not make a session."""
+    """An agent could not create a session."""
 
 
 class SessionLoadFailed(AgentRequestFailed, code="session_load_failed"):
     """An agent could not load, resume or fork an earlier session."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AuthRequired(AgentError, code="auth_required"):
     """A person has to sign in to an agent first.
 
-    `methods` are the ways that the agent offers, as it told them; `login_command` is what to run in a
-    terminal, where there is such a command.
+    `methods` are the ways that the agent offers, as received; `login_command` is the command to run in a
+    terminal, if there is one.
     """
 
-    told = (*AgentError.told, "methods", "login_command")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        number: int | None = None,
-        data: Any = None,
-        methods: tuple[dict[str, Any], ...] = (),
-        login_command: tuple[str, ...] = (),
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, agent=agent, number=number, data=data, remedy=remedy)
-        self.methods = methods
-        self.login_command = login_command
+    methods: tuple[dict[str, Any], ...] = ()
+    login_command: tuple[str, ...] = ()
 
 
 class CancelIgnored(AgentError, code="cancel_ignored"):
-    """An agent did not stop when it was told to. Its process was ended."""
+    """An agent did not stop after a cancel. Its process was ended."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CapabilityNotSupportedError(AgentError, code="capability_not_supported"):
-    """An agent does not offer what was asked for. Nothing was sent.
+    """An agent does not support a request. Nothing was sent.
 
     Args:
-        capability: What was looked at in its handshake, such as `loadSession` or `sessionCapabilities.list`.
-        agent: Which agent it is, by its name.
-        remedy: What the person can do about it.
+        capability: The missing capability, such as `loadSession` or `sessionCapabilities.list`.
+        agent: The name of the agent.
+        remedy: Advice for the person.
     """
 
-    told = (*AgentError.told, "capability")
+    capability: str
 
     def __init__(self, capability: str, *, agent: str | None = None, remedy: str | None = None) -> None:
         owner = f"the agent {agent!r}" if agent else "the agent"
@@ -343,77 +293,75 @@ class ContextTooLong(AgentError, code="context_length"):
     """The conversation is too long for an agent's model."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JsonInvalid(AgentError, code="json_validation"):
-    """An agent's answer is not the JSON that was asked for, also not after it was told so.
+    """An agent's answer is not the requested JSON, even after a second attempt.
 
     Args:
-        message: What happened.
-        agent: Which agent it was, by its name.
-        text: What it answered.
-        issues: What is wrong with it, as short sentences.
+        message: The message of the error.
+        agent: The name of the agent.
+        text: The answer.
+        issues: The problems of the answer, as short sentences.
     """
 
-    told = (*AgentError.told, "issues")
-
-    def __init__(self, message: str, *, agent: str | None, text: str, issues: tuple[str, ...]) -> None:
-        super().__init__(message, agent=agent)
-        self.text = text
-        self.issues = issues
+    text: str
+    issues: tuple[str, ...]
 
 
 class LineTooLong(AgentError, code="line_too_long"):
-    """An agent wrote a line that is too long to be read. Its process was ended."""
+    """An agent has written a line that is too long. Its process was ended."""
 
 
 class PermissionTimedOut(AgentError, code="permission_timeout"):
-    """Nobody answered in time what an agent asked permission for. Its turn was cancelled."""
+    """Nobody has answered an agent's permission request in time. Its turn was cancelled."""
 
 
 class PromptInvalid(AgentError, code="invalid_prompt_content"):
-    """Nothing of a prompt is left that the agent can take. Nothing was sent."""
+    """A prompt has no content that the agent accepts. Nothing was sent."""
 
 
 class PromptUnderWay(AgentError, code="prompt_under_way"):
-    """An agent's session has a prompt under way already. Nothing was sent."""
+    """An agent's session is busy with another prompt. Nothing was sent."""
 
 
 class RateLimited(AgentError, code="rate_limit"):
-    """An agent sent too many requests to its model; it may work later."""
+    """An agent has sent too many requests to its model; a later attempt may succeed."""
 
 
 class UsageLimitReached(AgentError, code="usage_limit"):
-    """The account that an agent uses has nothing left to spend."""
+    """The account that an agent uses has reached its limit."""
 
 
 class AgentUnknown(SeraiError, code="agent_unknown"):
-    """There is no agent of that name. The remedy lists those that there are."""
+    """There is no agent with that name. The remedy lists the existing ones."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AttemptsExhausted(SeraiError, code="retry_exhausted"):
-    """Several agents were asked, or one several times, and there was no answer that counts.
+    """Several agents were asked, or one several times, without a valid answer.
 
     Args:
-        message: What happened.
-        errors: Why, by the names of those that failed, in their order. Others gave answers that were refused.
+        message: The message of the error.
+        errors: The errors of the failed agents, in their order, with their names. Other answers were refused.
     """
 
-    def __init__(self, message: str, *, errors: tuple[tuple[str, SeraiError], ...]) -> None:
-        super().__init__(message)
-        self.errors = errors
+    errors: tuple[tuple[str, SeraiError], ...]
 
     def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with the errors of all who failed."""
+        """Return the error as JSON, with the errors of all failed agents."""
         failed = [{"agent": agent, "error": error.to_wire()} for agent, error in self.errors]
         return super().to_wire() | {"errors": failed}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetExceeded(SeraiError, code="budget_exceeded"):
-    """What may be spent has been spent, in US dollars. Nothing was sent, or the turn was cancelled.
+    """The budget, in US dollars, is used up. Nothing was sent, or the turn was cancelled.
 
-    `result` is what the turn had brought until then; `None` when nothing was sent.
+    `result` is the result of the turn so far; `None` when nothing was sent.
     """
 
-    told = ("spent_usd", "budget_usd")
+    spent_usd: float
+    budget_usd: float
 
     def __init__(self, *, spent_usd: float, budget_usd: float) -> None:
         super().__init__(f"{spent_usd:.4f} USD were spent, and {budget_usd:.4f} USD may be")
@@ -423,22 +371,22 @@ class BudgetExceeded(SeraiError, code="budget_exceeded"):
 
 
 class ConfigInvalid(SeraiError, code="config_invalid"):
-    """A setting has a value that it cannot have. The message names the setting and where it comes from."""
+    """A setting has an invalid value. The message names the setting and its source."""
 
 
 class DiscardBusy(SeraiError, code="discard_busy"):
-    """A discard is under way, or is being undone."""
+    """Another discard, or its undo, is running."""
 
 
 class DiscardUnknown(SeraiError, code="discard_unknown"):
-    """There is no discard of that name that could be undone."""
+    """There is no discard with that name to undo."""
 
 
 class DocumentInvalid(SeraiError, code="document_invalid"):
-    """An agent file or a workflow file cannot be read, or says what it cannot; `line` counts from 1."""
+    """An agent file or a workflow file is unreadable or invalid; `line` counts from 1."""
 
     def __init__(self, problem: str, *, file: str, line: int) -> None:
-        # Signs that a terminal would obey stand as their names: the file may be a stranger's.
+        # Control characters are escaped for the terminal: the file may be a stranger's.
         problem = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in problem[:400])
         super().__init__(f"{file}:{line}: {problem}")
         self.problem = problem
@@ -447,97 +395,85 @@ class DocumentInvalid(SeraiError, code="document_invalid"):
 
 
 class FileUnreadable(SeraiError, code="file_unreadable"):
-    """A file that was named cannot be read."""
+    """A file cannot be read."""
 
 
 class FolderMoved(SeraiError, code="folder_moved"):
-    """The folder of a session is another one than it was, or is in another repository."""
+    """The folder of a session was replaced, or belongs to another repository now."""
 
 
 class FolderTooLarge(SeraiError, code="folder_too_large"):
-    """A folder has more files than its changes are recorded for."""
+    """A folder has too many files to record its changes."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GitFailed(SeraiError, code="git_failed"):
-    """A git command did not do what it was asked. `words` is what git said, if anything."""
+    """A git command has failed. `words` is the output of git, if any."""
 
-    def __init__(self, message: str, *, words: str = "", remedy: str | None = None) -> None:
-        super().__init__(message, remedy=remedy)
-        self.words = words
+    words: str = ""
 
 
 class GitTimedOut(GitFailed, code="git_timed_out"):
-    """A git command took too long and was ended."""
+    """A git command has timed out and was ended."""
 
 
 class GitUnavailable(SeraiError, code="git_unavailable"):
-    """There is no git that could be used."""
+    """No usable git is installed."""
 
 
 class FailureKind(StrEnum):
-    """Why a model gave no answer."""
+    """The reason why a model gave no answer."""
 
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
     TIMEOUT = "timeout"
     TRANSPORT = "transport"
-    """The connection broke, or never came about; also a stream that ended before its end."""
+    """The connection broke or was not made, or a stream was incomplete."""
     AUTHENTICATION = "authentication"
     REFUSED = "refused"
-    """The server does not take the request: it is wrong for it, or the model is unknown there."""
+    """The server refuses the request: it is invalid, or the model is unknown."""
 
     @property
     def may_pass(self) -> bool:
-        """Whether another model, or another moment, may do."""
+        """True when another model, or a later attempt, may succeed."""
         return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModelFailure(SeraiError, code="model_failure"):
-    """A model gave no answer, or not a whole one.
+    """A model gave no answer, or an incomplete one.
 
     Args:
-        failure: Why.
-        message: What happened, for people.
-        has_begun: Whether some of an answer had come.
-        retry_after: The seconds after which the server wants to be asked again, where it says so.
-        remedy: What to do about it.
+        message: The message, for people.
+        failure: The reason.
+        has_begun: Whether a part of an answer had arrived.
+        retry_after: Seconds after which the server accepts another request, if it says so.
+        remedy: Advice for the person.
     """
 
-    told = ("failure", "retry_after")
-
-    def __init__(
-        self,
-        failure: FailureKind,
-        message: str,
-        *,
-        has_begun: bool = False,
-        retry_after: float | None = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(message, remedy=remedy)
-        self.failure = failure
-        self.has_begun = has_begun
-        self.retry_after = retry_after
+    failure: FailureKind
+    has_begun: bool = False
+    retry_after: float | None = None
 
 
 class ProcessNotStarted(SeraiError, code="process_not_started"):
-    """A process could not be started; nothing of it runs."""
+    """A process could not be started."""
 
 
 class Fenced(SeraiError, code="fenced"):
-    """Another host has taken over a session: what this one wanted to write was not written."""
+    """Another host has taken over a session. This host's write was refused."""
 
 
 class StorageUnavailable(SeraiError, code="storage_unavailable"):
-    """Nothing was written, and it may work later: the disk is full, for instance."""
+    """Nothing was written; a later attempt may succeed. For instance, the disk is full."""
 
 
 class StorageFailed(SeraiError, code="storage_failed"):
-    """It is not known what was written. The host ends, and recovers from the journal when it starts."""
+    """It is not known what was written. The host stops, and recovers from the journal at its next start."""
 
 
 class StorageUnreadable(SeraiError, code="storage_unreadable"):
-    """The database cannot be opened. The message names the file; nothing was changed."""
+    """The database cannot be opened. Nothing was changed. The message names the file."""
 
 
 class DatabaseCorrupt(StorageUnreadable, code="database_corrupt"):
@@ -545,26 +481,26 @@ class DatabaseCorrupt(StorageUnreadable, code="database_corrupt"):
 
 
 class DatabaseLocked(StorageUnreadable, code="database_locked"):
-    """Another host holds the database; the message says which."""
+    """Another host holds the database. The message names it."""
 
 
 class SchemaNewer(StorageUnreadable, code="schema_newer"):
-    """A newer Serai wrote the database."""
+    """The database was written by a newer Serai."""
 
 
 class WrongKey(StorageUnreadable, code="wrong_key"):
-    """The key does not open the database, or the file is no database of ours."""
+    """The key does not open the database, or the file is not a database of Serai."""
 
 
 # -- the relay ---------------------------------------------------------------------------------------------
 
 
 class RelayError(SeraiError, code="relay_error"):
-    """The relay refused a call."""
+    """The relay has refused a call."""
 
 
 class ActionNotFound(RelayError, code="not_found"):
-    """Nobody has registered an action of that name."""
+    """There is no action with that name."""
 
 
 class DeadlineExceeded(RelayError, code="deadline_exceeded"):
@@ -572,7 +508,7 @@ class DeadlineExceeded(RelayError, code="deadline_exceeded"):
 
 
 class DeliveryFinal(RelayError, code="delivery_final"):
-    """A delivery has its last receipt already, and nothing changes it any more."""
+    """A delivery has its final receipt already, and cannot change any more."""
 
 
 class EmptyMessage(RelayError, code="empty_message"):
@@ -580,11 +516,11 @@ class EmptyMessage(RelayError, code="empty_message"):
 
 
 class Forbidden(RelayError, code="forbidden"):
-    """Whoever calls may not do this."""
+    """The caller may not do this."""
 
 
 class LinkSpent(RelayError, code="link_spent"):
-    """A one-time link opens nothing any more."""
+    """A one-time link has expired or was used."""
 
 
 class IdempotencyConflict(RelayError, code="idempotency_conflict"):
@@ -592,31 +528,31 @@ class IdempotencyConflict(RelayError, code="idempotency_conflict"):
 
 
 class LeaseLost(RelayError, code="lease_lost"):
-    """A delivery was offered to someone else, because no receipt came in time."""
+    """The lease of a delivery has expired, since no receipt came in time. It was offered again."""
 
 
 class MessageTooLarge(RelayError, code="message_too_large"):
-    """A message has more bytes than the relay takes."""
+    """A message is larger than the relay accepts."""
 
 
 class NameTaken(RelayError, code="name_taken"):
-    """Someone else has this name, without regard to upper and lower case."""
+    """The name is in use, without regard to upper and lower case."""
 
 
 class Offline(RelayError, code="offline"):
-    """A session elsewhere is not connected: nobody can be asked."""
+    """An external session is not connected, so that it cannot be asked."""
 
 
 class RoomArchived(RelayError, code="room_archived"):
-    """A room is archived: what was said in it can be read, and nothing can be added."""
+    """A room is archived: its messages can be read, but none can be added."""
 
 
 class UnknownDelivery(RelayError, code="unknown_delivery"):
-    """There is no such delivery, or it is not for the eyes of whoever asks."""
+    """There is no such delivery, or the caller may not see it."""
 
 
 class UnknownMessage(RelayError, code="unknown_message"):
-    """There is no such message, or it is not for the eyes of whoever asks."""
+    """There is no such message, or the caller may not see it."""
 
 
 class UnknownMode(RelayError, code="unknown_mode"):
@@ -628,24 +564,24 @@ class UnknownRoom(RelayError, code="unknown_room"):
 
 
 class UnknownTarget(RelayError, code="unknown_target"):
-    """Nobody has this name."""
+    """No participant has this name."""
 
 
 class TurnStopped(SeraiError, code="turn_stopped"):
-    """A turn of a model session ends with an error, whose code is this one's: `turn_limit`, say."""
+    """A turn of a model session ends with an error. Its code is set for each error, such as `turn_limit`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code  # pyright: ignore[reportAttributeAccessIssue] - each has its own
 
 
-class ToolFailed(SeraiError, code="tool_failed"):
-    """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
+class ToolError(SeraiError, code="tool_failed"):
+    """A tool of a model session has failed. The model gets the message, and the turn continues."""
 
 
-class AddressRefused(ToolFailed, code="address_refused"):
-    """An address is this machine's, or of a private network, and the agent's file does not name it."""
+class AddressRefused(ToolError, code="address_refused"):
+    """An address belongs to this machine or a private network, and the agent's file does not allow it."""
 
 
-class CommandRefused(ToolFailed, code="command_refused"):
-    """A command is not on the allowlist, or the program that it names is not where programs are."""
+class CommandRefused(ToolError, code="command_refused"):
+    """A command is not on the allowlist, or its program is not in a directory of programs."""

@@ -1,9 +1,9 @@
-"""`file:` URIs to paths and back.
+"""Converts `file:` URIs to paths and back.
 
-The reading is strict, so that one URI names one path and nothing can be smuggled through it: the path is
+Parsing is strict, so that a URI names exactly one path and nothing can be smuggled through it: the path is
 split at its slashes first, and each segment is decoded once after that.
 
-Bytes that are not UTF-8 become lone surrogates in the path, as Python has them, and come back as they were.
+Bytes that are not UTF-8 become lone surrogates in the path, as usual in Python, and are restored in the URI.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.errors import ProtocolError
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -22,7 +22,7 @@ _HERE = frozenset({"", "localhost"})
 
 
 def path_of(uri: str) -> Path:
-    """The absolute path that a `file:` URI names. Nothing is looked up; links are not followed.
+    """Return the absolute path that a `file:` URI names. Nothing is looked up; links are not followed.
 
     Empty segments and `.` are left out. `..` is refused rather than resolved: where it leads depends on
     links, and nobody who means well sends it.
@@ -61,7 +61,7 @@ def _name(segment: str, uri: str) -> str:
 
 
 def uri_of(path: str | os.PathLike[str]) -> str:
-    """The `file:` URI of an absolute path, with every byte that needs it percent-encoded."""
+    """Return the `file:` URI of an absolute path, percent-encoded where needed."""
     return "file://" + quote(os.fsencode(path))
 
 

@@ -160,7 +160,8 @@ class SmallHost:
         return ReconnectReplayResult(actions=missed, missing=[])
 
     def take_up(self, wire: Wire, result: ReconnectResult) -> None:
-        for params in wire.client.reconnected(result, NOW).resend:
+        wire.client.reconnected(result, NOW)
+        for params in wire.client.pending:
             wire.send(lambda params=params: self.dispatched(wire, params))
 
     def quiet(self) -> None:

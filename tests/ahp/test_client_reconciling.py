@@ -53,9 +53,9 @@ def test_channels_that_are_missing_are_lost_with_what_was_pending_there() -> Non
     client = following(S, OTHER, LOGS)
     client.dispatch(OTHER, titled("mine"))
     client.reconnect()
-    done = client.reconnected(ReconnectReplayResult(actions=[], missing=[OTHER, LOGS, "ahp-session:/9"]), NOW)
-    assert sorted(done.lost) == [LOGS, OTHER]
-    assert done.resend == []
+    lost = client.reconnected(ReconnectReplayResult(actions=[], missing=[OTHER, LOGS, "ahp-session:/9"]), NOW)
+    assert sorted(lost) == [LOGS, OTHER]
+    assert client.pending == []
     assert client.subscriptions == [S]
 
 
@@ -66,9 +66,8 @@ def test_after_too_long_a_gap_the_snapshots_are_what_is_confirmed() -> None:
     client.dispatch(OTHER, titled("mine"))
     client.reconnect()
     result = ReconnectSnapshotResult(snapshots=[snapshot(S, 99, "new"), snapshot(TERMINAL, 98)])
-    done = client.reconnected(result, NOW)
-    assert done.lost == [OTHER]
-    assert done.resend == [sent]
+    assert client.reconnected(result, NOW) == [OTHER]
+    assert client.pending == [sent]
     assert confirmed_title(client) == "new"
     assert queue(client) == ["mine"]
     assert sorted(client.subscriptions) == [LOGS, S, TERMINAL]

@@ -131,7 +131,7 @@ def test_what_is_not_json_is_a_parse_error_without_an_id(data: bytes | str) -> N
     error = refused(data)
     assert isinstance(error, ParseError)
     assert (error.number, error.id) == (-32700, None)
-    assert json.loads(encode(Failure.of(error)))["id"] is None
+    assert json.loads(encode(Failure.from_error(error)))["id"] is None
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_an_object_that_is_no_message_is_an_invalid_request_under_the_id_that_ca
         error = refused(frame(value))
         assert isinstance(error, InvalidRequest)
         assert (error.number, error.id) == (-32600, salvaged)
-        assert json.loads(encode(Failure.of(error)))["id"] == salvaged
+        assert json.loads(encode(Failure.from_error(error)))["id"] == salvaged
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_params_that_do_not_fit_are_refused_under_the_id_with_the_field(
     assert isinstance(error, InvalidParams)
     assert (error.number, error.id, error.field) == (-32602, 9, field)
     assert str(error).startswith(f"{field}: ")
-    assert json.loads(encode(Failure.of(error)))["error"]["data"] == {"field": field}
+    assert json.loads(encode(Failure.from_error(error)))["error"]["data"] == {"field": field}
 
 
 def test_a_notification_whose_params_do_not_fit_has_no_id_to_answer_to() -> None:
@@ -324,7 +324,7 @@ def survives(data: bytes | str) -> None:
     try:
         message = decode(data)
     except ProtocolError as error:
-        encode(Failure.of(error))
+        encode(Failure.from_error(error))
     else:
         if not isinstance(message, Success):  # a result is not looked into
             assert decode(encode(message)) == message

@@ -11,8 +11,7 @@ import pytest
 from ahp.types.examples import full
 from requirements import proves
 from serai.ahp.codec import EXTENSIONS, NOTIFICATIONS, REQUESTS, RESOURCE_REQUESTS, decode
-from serai.ahp.commands import EmptyResult, ReconnectResult
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, EmptyResult, ReconnectResult
 from serai.errors import InvalidParams
 from serai.jsonrpc import Request
 

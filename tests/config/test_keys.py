@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
-from serai.config import keys
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, StorageUnreadable
@@ -182,13 +182,11 @@ def test_a_damaged_token_is_refused(paths: Paths, content: bytes) -> None:
 def test_whoever_makes_a_file_first_wins(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = "t" * 43
 
-    def another_is_quicker(path: Path, data: bytes, what: str) -> bool:
-        assert data
-        assert what
+    def another_is_quicker(_source: Path, path: Path) -> None:
         path.touch(0o600)
         path.write_text(theirs)
-        return False
+        raise FileExistsError
 
-    monkeypatch.setattr(keys, "create_private", another_is_quicker)
+    monkeypatch.setattr(os, "link", another_is_quicker)
     assert find_token(paths) == theirs
     assert find_database_key(paths, {}, use_keyring=False).value == theirs

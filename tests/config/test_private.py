@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from serai.config.private import create_private, read_private, replace_private
+from serai.config.private import find_private, read_private, replace_private
 from serai.errors import ConfigInvalid
 
 
 def test_a_file_is_made_once(tmp_path: Path) -> None:
     file = tmp_path / "file"
     assert read_private(file, "file") is None
-    assert create_private(file, b"first", "file")
-    assert not create_private(file, b"second", "file")
+    assert find_private(file, b"first", "file") == b"first"
+    assert find_private(file, b"second", "file") == b"first"
     assert read_private(file, "file") == b"first"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
@@ -38,7 +38,7 @@ def test_a_file_is_replaced_and_keeps_others_out(tmp_path: Path) -> None:
 def test_what_cannot_be_written_or_read_says_so(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere" / "file"
     with pytest.raises(ConfigInvalid, match="cannot be written"):
-        create_private(nowhere, b"x", "file")
+        find_private(nowhere, b"x", "file")
     with pytest.raises(ConfigInvalid, match="cannot be written"):
         replace_private(nowhere, b"x", "file")
     (tmp_path / "folder").mkdir()

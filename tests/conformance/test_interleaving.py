@@ -128,7 +128,8 @@ class Guest:
         elif method == "subscribe":
             self.state.subscribed(channel, result, NOW)
         elif method == "reconnect":
-            for again in self.state.reconnected(result, NOW).resend:
+            self.state.reconnected(result, NOW)
+            for again in self.state.pending:
                 self.tell("dispatchAction", wire.to_json(again))
 
 

@@ -104,9 +104,7 @@ def test_the_union_has_one_record_for_each_of_the_34_types() -> None:
 
 
 def test_an_event_named_after_a_status_cannot_carry_another() -> None:
-    with pytest.raises(ValueError, match=r"status\.idle cannot carry the status 'active'"):
-        c.StatusIdle(status=c.AgentStatus.ACTIVE)
-    with pytest.raises(Mismatch):
+    with pytest.raises(Mismatch, match=r"status\.idle cannot carry the status 'active'"):
         decode('{"type":"status.idle","status":"active"}', c.AgentSessionEvent)
 
 

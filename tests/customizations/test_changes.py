@@ -11,7 +11,8 @@ from serai.ahp.actions import (
     SessionCustomizationsChangedAction,
     SessionCustomizationUpdatedAction,
 )
-from serai.ahp.reducers import customizations as reducer
+from serai.ahp.reducers.live import placed
+from serai.ahp.reducers.session import without_customization
 from serai.ahp.types import (
     Customization,
     CustomizationLoadedState,
@@ -90,9 +91,9 @@ def applied(before: list[Customization], actions: list[CustomizationAction]) -> 
     for action in actions:
         match action:
             case SessionCustomizationRemovedAction():
-                now = reducer.remove(now, action.id)
+                now = without_customization(now, action.id)
             case SessionCustomizationUpdatedAction():
-                now = reducer.update(now, action.customization)
+                now = placed(now, action.customization)
             case SessionCustomizationsChangedAction():
                 now = list(action.customizations)
     return now

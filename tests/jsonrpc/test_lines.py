@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from serai.errors import InvalidRequest, ParseError
-from serai.jsonrpc import ErrorObject, Failure, LineCodec, Lines, Notification, Request, Success
+from serai.jsonrpc import ErrorObject, Failure, LineCodec, LineSplitter, Notification, Request, Success
 
 CODEC = LineCodec()
 
@@ -29,7 +29,7 @@ def refused(data: bytes) -> InvalidRequest:
 def test_lines_come_out_as_they_went_in_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
     whole = b"".join(line + b"\n" for line in lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
-    reader = Lines()
+    reader = LineSplitter()
     found: list[bytes] = []
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         found += reader.feed(whole[start:end])
@@ -38,7 +38,7 @@ def test_lines_come_out_as_they_went_in_however_they_are_cut(lines: list[bytes],
 
 
 def test_an_incomplete_line_is_counted_and_can_be_taken() -> None:
-    reader = Lines()
+    reader = LineSplitter()
     assert reader.feed(b"one\ntw") == [b"one"]
     assert reader.feed(b"o") == []
     assert reader.size == 3
@@ -103,7 +103,7 @@ def test_every_object_is_a_message_or_noise_or_refused(message: dict[str, Any]) 
     try:
         CODEC.decode(json.dumps(message).encode())
     except InvalidRequest as error:
-        CODEC.encode(Failure.of(error))
+        CODEC.encode(Failure.from_error(error))
 
 
 def test_what_cannot_be_a_request_is_refused_under_its_id() -> None:

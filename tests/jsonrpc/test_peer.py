@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serai.errors import ConnectionLost, InvalidRequest, Mismatch, ParseError, ProtocolError
-from serai.jsonrpc import Answered, LineCodec, Message, Notification, Peer, Request, Success, Unreadable
+from serai.jsonrpc import Answered, LineCodec, Message, Notification, Peer, Request, Success
 
 
 class Numbers(LineCodec):
@@ -96,9 +96,8 @@ def test_notifications_and_noise() -> None:
 def test_what_cannot_be_read_has_an_error_that_can_be_sent() -> None:
     here, _ = pair()
     event = here.receive(b'{"id": 5, "method": 7}')
-    assert isinstance(event, Unreadable)
-    assert isinstance(event.error, InvalidRequest)
-    assert json.loads(here.refuse(event.error))["id"] == 5
+    assert isinstance(event, InvalidRequest)
+    assert json.loads(here.refuse(event))["id"] == 5
 
 
 def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:

@@ -1,4 +1,4 @@
-"""Channels by their URIs: the scheme says what kind of channel it is, and what state it has."""
+"""Channels by their URIs: the scheme determines the kind of a channel and the type of its state."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from serai.ahp.types import URI
 from serai.ahp.wire import convert
 
 LONGEST_URI = 1024
-"""So many characters a channel's URI may have that a client chose."""
+"""Longest channel URI that a client may choose, in characters."""
 RUN = "serai-run"
 """The scheme of workflow runs, which AHP does not know."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class ChannelKind(StrEnum):
-    """The kinds of channels, by scheme."""
+    """A kind of channel; the value is its scheme."""
 
     ROOT = "ahp-root"
     SESSION = "ahp-session"
@@ -29,7 +29,7 @@ class ChannelKind(StrEnum):
 
 
 def problem_with_choice(uri: URI) -> str | None:
-    """Why a client cannot give a channel this URI, or `None` when it can. Everyone who lists it shows it."""
+    """Return why a client cannot choose this URI for a channel; `None` when it can."""
     if not uri.partition(":")[2].strip("/"):
         return "needs an id"
     if len(uri) > LONGEST_URI:
@@ -41,7 +41,7 @@ _STATES = {ChannelKind(channel.scheme): channel.state for channel in CHANNEL_TYP
 
 
 def kind_of(uri: URI) -> ChannelKind | None:
-    """What kind of channel a URI names; `None` for a scheme that is not AHP's."""
+    """Return the kind of the channel that a URI names; `None` for a scheme that is not AHP's."""
     scheme, separator, _ = uri.partition(":")
     return _KINDS.get(scheme) if separator else None
 
@@ -50,12 +50,12 @@ _KINDS: dict[str, ChannelKind] = {kind.value: kind for kind in ChannelKind} | {R
 
 
 def is_run(uri: URI) -> bool:
-    """Whether a URI names the run of a workflow. Its channel is as a session's, and it is none."""
+    """Tell whether a URI names a workflow run. A run has a session channel, but is no session."""
     return uri.startswith(f"{RUN}:")
 
 
 def state_of(snapshot: Snapshot) -> ChannelState | None:
-    """The typed state of a snapshot; `None` when its channel is of a kind that we do not know.
+    """Return the typed state of a snapshot; `None` when the kind of its channel is unknown.
 
     Raises:
         Mismatch: The state does not fit its channel.

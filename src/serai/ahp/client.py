@@ -1,4 +1,4 @@
-"""A client's view of a host: what is confirmed, what is hoped for, and what to do after a gap.
+"""A client's view of a host: confirmed state, pending actions, and recovery after a gap.
 
 Per channel there is the *confirmed* state, which is what the host has said, and the *pending* actions, which
 this client has dispatched and the host has not yet answered. What a person sees is the confirmed state with
@@ -32,19 +32,19 @@ from serai.errors import Mismatch
 
 @dataclass(slots=True)
 class _Mirror:
-    """One channel as this client knows it."""
+    """The state of one channel, as this client knows it."""
 
     confirmed: LiveState[Any]
     seq: int
-    """The number of the last envelope that the confirmed state reflects."""
+    """Number of the last envelope that the confirmed state includes."""
     optimistic: bool
-    """Whether pending actions are shown at once. A terminal shows only what the host has said."""
+    """True when pending actions are shown at once. A terminal shows only confirmed state."""
     pending: list[DispatchActionParams] = field(default_factory=list[DispatchActionParams])
     shown: ChannelState | None = None
-    """What was last shown, until something changes."""
+    """The state that was last shown; `None` once something has changed."""
 
     def take(self, client_seq: int) -> bool:
-        """Take an action off the pile. Returns whether it was there."""
+        """Remove a pending action. Return whether there was one."""
         left = [waiting for waiting in self.pending if waiting.client_seq != client_seq]
         found = len(left) < len(self.pending)
         if found:
@@ -55,22 +55,12 @@ class _Mirror:
 
 @dataclass(slots=True)
 class _Awaited:
-    """A snapshot that was asked for."""
+    """A snapshot that was requested."""
 
     asked: SubscribeParams
-    """The last request for it: an earlier one may have been taken back with an unsubscribe."""
+    """The last request for it: an earlier one may have been cancelled by an unsubscribe."""
     envelopes: list[ActionEnvelope] = field(default_factory=list[ActionEnvelope])
-    """What came in the meantime."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reconnected:
-    """What is to be done after a reconnect."""
-
-    resend: list[DispatchActionParams]
-    """Actions that the host has not answered. It knows those that it has seen and refuses the repeat."""
-    lost: list[URI]
-    """Channels that are gone."""
+    """Envelopes that have arrived since the request."""
 
 
 class ClientState:
@@ -78,21 +68,21 @@ class ClientState:
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
-        """How the host knows this client; stable over reconnects."""
+        """The client's id at the host; it stays the same over reconnects."""
         self.last_seen_server_seq = 0
-        """The highest number that has come over this connection: a reconnect begins after it."""
+        """Highest number that this connection has brought: a reconnect begins after it."""
         self._client_seq = 0
         self._mirrors: dict[URI, _Mirror] = {}
         # Channels that are subscribed to and have no state.
         self._stateless: set[URI] = set()
-        # Channels that the next `initialized` answers for.
+        # Channels that were requested by the last `initialize`.
         self._wanted: list[URI] = []
         self._awaited: dict[URI, _Awaited] = {}
 
     # -- connecting ----------------------------------------------------------------------------------------
 
     def initialize(self, versions: list[str], subscriptions: list[URI] | None = None) -> InitializeParams:
-        """What to send first on a new connection."""
+        """Return the first request of a new connection."""
         self._wanted = subscriptions or []
         self._awaited.clear()
         return InitializeParams(
@@ -103,7 +93,7 @@ class ClientState:
         )
 
     def initialized(self, result: InitializeResult) -> None:
-        """Begin anew with what the host has sent: earlier channels and pending actions are forgotten.
+        """Start from the state that the host has sent. Earlier channels and pending actions are dropped.
 
         Our own numbers go on: the host, and answers that are still to come, may know the earlier ones.
         """
@@ -115,8 +105,8 @@ class ClientState:
             self._adopt(snapshot)
 
     def reconnect(self) -> ReconnectParams:
-        """What to send first on a connection that follows a broken one."""
-        self._awaited.clear()  # what was asked on the old one is not answered any more
+        """Return the first request of a connection that replaces a broken one."""
+        self._awaited.clear()  # requests on the old connection get no answer
         return ReconnectParams(
             channel=ROOT,
             client_id=self.client_id,
@@ -124,13 +114,16 @@ class ClientState:
             subscriptions=self.subscriptions,
         )
 
-    def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
-        """Take up where the host says we are: replay what was missed, or begin from snapshots.
+    def reconnected(self, result: ReconnectResult, now: Number) -> list[URI]:
+        """Continue from the host's answer: replay what was missed, or start from snapshots.
 
-        A replay holds the answers to our actions. Snapshots do not tell which of them they hold: they have
-        the host's number, ours came with the answer, and that is lost. So all that is pending is shown on
-        top, as ever, and what a snapshot holds already is shown twice until the host refuses the repeat.
-        Whoever can tell from the state itself that an action is done may `withdraw` it at once.
+        A replay contains the answers to our actions. Snapshots do not: it is not known whether they include a
+        pending action. So pending actions are applied on top as usual, and an included one is shown twice
+        until the host refuses the repeat. A caller that sees that an action is done may `withdraw` it.
+
+        Returns:
+            The channels that no longer exist. All `pending` actions are to be sent again: the host recognises
+            those that it has seen.
 
         Raises:
             Mismatch: The host answered with something newer than we are; initialize instead.
@@ -145,7 +138,7 @@ class ClientState:
             for snapshot in result.snapshots:
                 if snapshot.resource in self._mirrors:  # else unsubscribed in the meantime
                     self._adopt(snapshot)
-            # Not the higher of the two: a host that lost its log begins below what we have seen.
+            # Not the maximum with our own number: a host that has lost its log begins below it.
             self.last_seen_server_seq = max(
                 (snapshot.from_seq for snapshot in result.snapshots), default=self.last_seen_server_seq
             )
@@ -153,7 +146,7 @@ class ClientState:
             lost = [uri for uri in self._mirrors if uri not in kept]
         for uri in lost:
             self.unsubscribe(uri)
-        return Reconnected(resend=self.pending, lost=lost)
+        return lost
 
     # -- channels ------------------------------------------------------------------------------------------
 
@@ -163,7 +156,7 @@ class ClientState:
         return [*self._mirrors, *self._stateless]
 
     def subscribe(self, uri: URI) -> SubscribeParams:
-        """What to send in order to follow a channel. From now on its envelopes are kept for the snapshot."""
+        """Return the request that subscribes to a channel. Envelopes are kept until its snapshot arrives."""
         asked = SubscribeParams(channel=uri)
         self._awaited.setdefault(uri, _Awaited(asked)).asked = asked
         return asked
@@ -171,7 +164,7 @@ class ClientState:
     def subscribed(
         self, uri: URI, result: SubscribeResult, now: Number, asked: SubscribeParams | None = None
     ) -> None:
-        """The host has answered: begin with the snapshot, then with what came in the meantime.
+        """Start from the snapshot in the host's answer, then apply the envelopes that came in the meantime.
 
         Args:
             uri: The channel.
@@ -193,7 +186,7 @@ class ClientState:
             self.receive(envelope, now)
 
     def unsubscribe(self, uri: URI) -> UnsubscribeParams:
-        """What to send in order to follow a channel no more. Its state is forgotten at once."""
+        """Return the notification that ends a subscription. The state is dropped at once."""
         self._mirrors.pop(uri, None)
         self._stateless.discard(uri)
         self._awaited.pop(uri, None)
@@ -202,7 +195,7 @@ class ClientState:
     # -- state ---------------------------------------------------------------------------------------------
 
     def state(self, uri: URI, now: Number) -> ChannelState | None:
-        """What to show: the confirmed state with our pending actions on top; `None` if not followed."""
+        """Return the confirmed state with our pending actions applied; `None` without a subscription."""
         mirror = self._mirrors.get(uri)
         if mirror is None:
             return None
@@ -212,26 +205,26 @@ class ClientState:
         return mirror.shown
 
     def confirmed(self, uri: URI) -> ChannelState | None:
-        """What the host has said, without our hopes; `None` if not followed."""
+        """Return the confirmed state, without pending actions; `None` without a subscription."""
         mirror = self._mirrors.get(uri)
         return None if mirror is None else mirror.confirmed.snapshot()
 
     def session(self, uri: URI) -> LiveSession | None:
-        """A session as the host has confirmed it: to look at, without the cost of a snapshot."""
+        """Return the confirmed state of a session: only to be read, without the cost of a snapshot."""
         mirror = self._mirrors.get(uri)
         found = None if mirror is None else mirror.confirmed
         return found if isinstance(found, LiveSession) else None
 
     @property
     def pending(self) -> list[DispatchActionParams]:
-        """What the host has not answered yet, in the order of dispatch."""
+        """The actions that the host has not answered yet, in the order of dispatch."""
         everything = [dispatched for mirror in self._mirrors.values() for dispatched in mirror.pending]
         return sorted(everything, key=lambda dispatched: dispatched.client_seq)
 
     # -- actions -------------------------------------------------------------------------------------------
 
     def dispatch(self, uri: URI, action: StateAction) -> DispatchActionParams:
-        """What to send in order to make something happen; it is shown at once.
+        """Return the notification that dispatches an action. Its effect is shown at once.
 
         On a channel that is not followed nothing is shown, and no answer will come.
         """
@@ -244,7 +237,7 @@ class ClientState:
         return dispatched
 
     def receive(self, envelope: ActionEnvelope, now: Number) -> bool:
-        """Take in an envelope, live or replayed. One that was seen before changes nothing.
+        """Apply an envelope, live or replayed. One that was seen before changes nothing.
 
         Returns:
             Whether the confirmed state has it now, as something new or as an answer to an action of ours.
@@ -256,8 +249,9 @@ class ClientState:
         mirror = self._mirrors.get(uri)
         if mirror is None:
             return False
-        ours = self._take_pending(mirror, envelope)
-        is_new = envelope.server_seq > mirror.seq  # else a snapshot, or an earlier copy, has brought it
+        origin = envelope.origin
+        ours = origin is not None and origin.client_id == self.client_id and mirror.take(origin.client_seq)
+        is_new = envelope.server_seq > mirror.seq  # else it is part of a snapshot, or a repeat
         mirror.seq = max(mirror.seq, envelope.server_seq)
         if envelope.rejection_reason is not None:
             return False
@@ -267,17 +261,13 @@ class ClientState:
         return is_new or ours
 
     def withdraw(self, dispatched: DispatchActionParams) -> None:
-        """Show an action of ours no longer: something else than an envelope has answered it.
+        """Drop a pending action that was answered by something other than an envelope.
 
         A snapshot may already hold it, for instance.
         """
         mirror = self._mirrors.get(dispatched.channel)
         if mirror is not None:
             mirror.take(dispatched.client_seq)
-
-    def _take_pending(self, mirror: _Mirror, envelope: ActionEnvelope) -> bool:
-        origin = envelope.origin
-        return origin is not None and origin.client_id == self.client_id and mirror.take(origin.client_seq)
 
     def _adopt(self, snapshot: Snapshot) -> None:
         state = state_of(snapshot)

@@ -1,4 +1,4 @@
-"""Every method of AHP 0.2, and of our own, with its types; and its messages to JSON and back."""
+"""Every method of AHP 0.2 and of Serai's extensions with its types, and the codec for its messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REQUESTS: Mapping[str, RequestMethod] = {
     ),
     **RESOURCE_REQUESTS,
 }
-"""Every command, by name."""
+"""All commands of AHP, by name."""
 
 EXTENSIONS: Mapping[str, RequestMethod] = {
     x.SIGN_IN_METHODS: RequestMethod(x.SignInMethodsParams, x.SignInMethodsResult),
@@ -80,7 +80,7 @@ NOTIFICATIONS: Mapping[str, Any] = {
 
 
 CODEC = StrictCodec({**REQUESTS, **EXTENSIONS}, NOTIFICATIONS, read=wire.decode, write=wire.encode)
-"""Reads any frame of AHP."""
+"""The codec for every frame of AHP."""
 
 decode = CODEC.decode
 encode = CODEC.encode

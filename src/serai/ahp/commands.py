@@ -1,8 +1,8 @@
-"""The commands: what each one asks, and what it answers. `methods` has the table of them."""
+"""The commands: the parameters and the result of each, and the errors. `codec` has the table of them."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Annotated, Any, TypeAlias
 
 from serai.ahp.actions import ActionEnvelope
@@ -15,6 +15,7 @@ from serai.ahp.types import (
     Globs,
     MessageAttachment,
     ModelSelection,
+    ProtectedResourceMetadata,
     RootURI,
     SessionActiveClient,
     SessionConfigSchema,
@@ -29,7 +30,7 @@ from serai.ahp.wire import UnknownKind, UnknownType, Value
 
 
 class BaseParams(Value):
-    """What every command and notification has: the channel that it is about."""
+    """The parameters of every command and notification: the channel that it is about."""
 
     channel: URI
 
@@ -41,7 +42,7 @@ class RootParams(Value):
 
 
 class EmptyResult(Value):
-    """An answer that says no more than that it was done."""
+    """A result without content."""
 
 
 class Snapshot(Value):
@@ -77,7 +78,7 @@ class InitializeResult(Value):
 
 
 class PingParams(RootParams):
-    """Asks whether the other side is there."""
+    """Asks whether the other side still answers."""
 
 
 class ReconnectParams(RootParams):
@@ -89,14 +90,14 @@ class ReconnectParams(RootParams):
 
 
 class ReconnectReplayResult(Value, tag_field="type", tag="replay"):
-    """All that was missed, in order; `missing` are channels that cannot be taken up again."""
+    """All missed actions, in order. `missing` lists channels that no longer exist."""
 
     actions: list[ActionEnvelope]
     missing: list[URI]
 
 
 class ReconnectSnapshotResult(Value, tag_field="type", tag="snapshot"):
-    """Too much was missed: the state instead. A channel that is not in it is gone."""
+    """Snapshots, since too many actions were missed. A channel without a snapshot no longer exists."""
 
     snapshots: list[Snapshot]
 
@@ -105,24 +106,24 @@ ReconnectResult: TypeAlias = ReconnectReplayResult | ReconnectSnapshotResult | U
 
 
 class SubscribeParams(BaseParams):
-    """Asks for a channel's state and all that follows."""
+    """Subscribes to a channel: asks for its state and all later actions."""
 
 
 class SubscribeResult(Value):
-    """The state to begin with; a channel without state has none."""
+    """The initial state of the channel, if it has any."""
 
     snapshot: Snapshot | None = None
 
 
 class AuthenticateParams(RootParams):
-    """Hands over a token for a protected resource."""
+    """Passes a token for a protected resource."""
 
     resource: str
     token: str
 
 
 class ListSessionsParams(RootParams):
-    """Asks which sessions there are. What a filter may say, the protocol leaves open."""
+    """Asks for the list of sessions. The protocol does not define the content of a filter."""
 
     filter: FreeForm | None = None
 
@@ -134,7 +135,7 @@ class ListSessionsResult(Value):
 
 
 class ResolveSessionConfigParams(RootParams):
-    """Asks which settings a session would have, given those that are chosen already."""
+    """Asks for the settings that a session would have, given those that are chosen already."""
 
     provider: str | None = None
     working_directory: URI | None = None
@@ -142,7 +143,7 @@ class ResolveSessionConfigParams(RootParams):
 
 
 class ResolveSessionConfigResult(Value):
-    """All settings, and a value for each that has one."""
+    """All settings, with a value for each that has one."""
 
     schema: SessionConfigSchema
     values: FreeForm
@@ -156,7 +157,7 @@ class SessionConfigCompletionsParams(ResolveSessionConfigParams):
 
 
 class SessionConfigValueItem(Value):
-    """A value that a setting may have."""
+    """A possible value of a setting."""
 
     value: str
     label: str
@@ -164,20 +165,20 @@ class SessionConfigValueItem(Value):
 
 
 class SessionConfigCompletionsResult(Value):
-    """Values that fit."""
+    """The values that match the query."""
 
     items: list[SessionConfigValueItem]
 
 
 class SessionForkSource(Value):
-    """Where a new session begins: after this turn of that session."""
+    """The origin of a forked session: a turn of another session. The fork continues after it."""
 
     session: URI
     turn_id: str
 
 
 class CreateSessionParams(BaseParams):
-    """Asks for a new session, under a URI that the client chose."""
+    """Creates a session under a URI that the client has chosen."""
 
     provider: str | None = None
     model: ModelSelection | None = None
@@ -189,7 +190,7 @@ class CreateSessionParams(BaseParams):
 
 
 class DisposeSessionParams(BaseParams):
-    """Asks to end a session."""
+    """Disposes of a session."""
 
 
 class FetchTurnsParams(BaseParams):
@@ -207,13 +208,13 @@ class FetchTurnsResult(Value):
 
 
 class CompletionItemKind(StrEnum):
-    """What is being written."""
+    """The kind of text that is being written."""
 
     USER_MESSAGE = "userMessage"
 
 
 class CompletionsParams(BaseParams):
-    """Asks what could stand at a place in a text; the offset counts UTF-16 units."""
+    """Asks for completions at a position in a text. The offset counts UTF-16 units."""
 
     kind: Annotated[str, CompletionItemKind]
     text: str
@@ -221,7 +222,7 @@ class CompletionsParams(BaseParams):
 
 
 class CompletionItem(Value):
-    """Something that could stand there, and what is then attached to the message."""
+    """A completion, and the attachment that comes with it."""
 
     insert_text: str
     attachment: MessageAttachment
@@ -230,13 +231,13 @@ class CompletionItem(Value):
 
 
 class CompletionsResult(Value):
-    """What could stand there, best first."""
+    """The completions, best first."""
 
     items: list[CompletionItem]
 
 
 class CreateTerminalParams(BaseParams):
-    """Asks for a new terminal, under a URI that its creator chose."""
+    """Creates a terminal under a URI that the client has chosen."""
 
     claim: TerminalClaim
     name: str | None = None
@@ -246,18 +247,18 @@ class CreateTerminalParams(BaseParams):
 
 
 class DisposeTerminalParams(BaseParams):
-    """Asks to end a terminal."""
+    """Disposes of a terminal."""
 
 
 class ChangesetResourceTarget(Value, tag_field="kind", tag="resource"):
-    """An operation on one file."""
+    """The target of an operation on one file."""
 
     resource: URI
     side: str | None = None
 
 
 class ChangesetRangeTarget(Value, tag_field="kind", tag="range"):
-    """An operation on a part of one file."""
+    """The target of an operation on a part of one file."""
 
     resource: URI
     range: TextRange
@@ -268,28 +269,28 @@ ChangesetOperationTarget: TypeAlias = ChangesetResourceTarget | ChangesetRangeTa
 
 
 class InvokeChangesetOperationParams(BaseParams):
-    """Asks to do something with a changeset."""
+    """Runs an operation of a changeset."""
 
     operation_id: str
     target: ChangesetOperationTarget | None = None
 
 
 class ChangesetOperationFollowUp(Value):
-    """Something to open afterwards, here or outside."""
+    """Content to open after an operation, in the client or outside."""
 
     content: ContentRef
     external: bool | None = None
 
 
 class InvokeChangesetOperationResult(Value):
-    """What came of it."""
+    """The outcome of the operation."""
 
     message: StringOrMarkdown | None = None
     follow_up: ChangesetOperationFollowUp | None = None
 
 
 class ContentEncoding(StrEnum):
-    """How content is written in JSON."""
+    """The encoding of content in JSON."""
 
     BASE64 = "base64"
     UTF8 = "utf-8"
@@ -302,13 +303,13 @@ class ResourceParams(RootParams):
 
 
 class ResourceReadParams(ResourceParams):
-    """Asks for the content of a resource."""
+    """Reads the content of a resource."""
 
     encoding: Annotated[str, ContentEncoding] | None = None
 
 
 class ResourceReadResult(Value):
-    """The content, and how it is encoded."""
+    """The content, and its encoding."""
 
     data: str
     encoding: Annotated[str, ContentEncoding]
@@ -316,7 +317,7 @@ class ResourceReadResult(Value):
 
 
 class ResourceWriteMode(StrEnum):
-    """What a write does with the content that is there."""
+    """The effect of a write on existing content."""
 
     TRUNCATE = "truncate"
     APPEND = "append"
@@ -324,7 +325,7 @@ class ResourceWriteMode(StrEnum):
 
 
 class ResourceWriteParams(ResourceParams):
-    """Asks to write; `position` counts bytes."""
+    """Writes to a resource. `position` counts bytes."""
 
     data: str
     encoding: Annotated[str, ContentEncoding]
@@ -336,7 +337,7 @@ class ResourceWriteParams(ResourceParams):
 
 
 class ResourceListParams(ResourceParams):
-    """Asks what is in a directory."""
+    """Lists a directory."""
 
 
 class DirectoryEntry(Value):
@@ -347,13 +348,13 @@ class DirectoryEntry(Value):
 
 
 class ResourceListResult(Value):
-    """What is in it."""
+    """The entries of a directory."""
 
     entries: list[DirectoryEntry]
 
 
 class ResourceCopyParams(RootParams):
-    """Asks to copy."""
+    """Copies a resource."""
 
     source: URI
     destination: URI
@@ -361,17 +362,17 @@ class ResourceCopyParams(RootParams):
 
 
 class ResourceMoveParams(ResourceCopyParams):
-    """Asks to move."""
+    """Moves a resource."""
 
 
 class ResourceDeleteParams(ResourceParams):
-    """Asks to delete; a directory that is not empty only with `recursive`."""
+    """Deletes a resource. A directory that is not empty needs `recursive`."""
 
     recursive: bool | None = None
 
 
 class ResourceType(StrEnum):
-    """What a resource is."""
+    """The type of a resource."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -379,13 +380,13 @@ class ResourceType(StrEnum):
 
 
 class ResourceResolveParams(ResourceParams):
-    """Asks what a resource is."""
+    """Asks for the metadata of a resource."""
 
     follow_symlinks: bool | None = None
 
 
 class ResourceResolveResult(Value):
-    """What it is. Times are ISO 8601."""
+    """The metadata of a resource. Times are ISO 8601."""
 
     uri: URI
     type: Annotated[str, ResourceType]
@@ -397,18 +398,18 @@ class ResourceResolveResult(Value):
 
 
 class ResourceMkdirParams(ResourceParams):
-    """Asks for a directory, and those above it."""
+    """Creates a directory, and its parents."""
 
 
 class ResourceRequestParams(ResourceParams):
-    """Asks for leave to read or write; neither means to read."""
+    """Asks for permission to read or write; without either, to read."""
 
     read: bool | None = None
     write: bool | None = None
 
 
 class CreateResourceWatchParams(ResourceParams):
-    """Asks to be told when resources change."""
+    """Watches resources for changes."""
 
     recursive: bool | None = None
     excludes: Globs | None = None
@@ -416,6 +417,43 @@ class CreateResourceWatchParams(ResourceParams):
 
 
 class CreateResourceWatchResult(Value):
-    """The channel to subscribe to."""
+    """The channel that reports the changes."""
 
     channel: URI
+
+
+# -- errors ------------------------------------------------------------------------------------------------
+
+
+class AhpErrorCode(IntEnum):
+    """AHP's own error numbers."""
+
+    SESSION_NOT_FOUND = -32001
+    PROVIDER_NOT_FOUND = -32002
+    SESSION_ALREADY_EXISTS = -32003
+    TURN_IN_PROGRESS = -32004
+    UNSUPPORTED_PROTOCOL_VERSION = -32005
+    CONTENT_NOT_FOUND = -32006
+    AUTH_REQUIRED = -32007
+    NOT_FOUND = -32008
+    PERMISSION_DENIED = -32009
+    ALREADY_EXISTS = -32010
+    CONFLICT = -32011
+
+
+class AuthRequiredErrorData(Value):
+    """Error data: the resources that need a token."""
+
+    resources: list[ProtectedResourceMetadata]
+
+
+class PermissionDeniedErrorData(Value):
+    """Error data: the permission that would help."""
+
+    request: ResourceRequestParams | None = None
+
+
+class UnsupportedProtocolVersionErrorData(Value):
+    """Error data: the protocol versions that the host supports."""
+
+    supported_versions: list[str]

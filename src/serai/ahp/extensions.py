@@ -1,8 +1,8 @@
-"""What Serai's port has beside AHP 0.2: commands under names of their own, `serai/…`.
+"""Serai's extensions of AHP 0.2: commands with the prefix `serai/`, and keys of `_meta`.
 
-AHP 0.2 leaves signing in to an agent open: its `authenticate` hands over tokens for protected resources, and
-an agent that keeps its own credentials has none. So a client asks how one signs in, and has the host begin
-it. Of this, channels show only what AHP has a place for: the terminal, and a session's `_meta`.
+AHP 0.2 does not define how a person signs in to an agent: `authenticate` passes tokens for protected
+resources, and an agent that keeps its own credentials has none. So a client asks for the ways to sign in, and
+the host starts one. Channels show only what AHP has a place for: the terminal, and a session's `_meta`.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ AGENTS = "serai/agents"
 INSTALL_AGENT = "serai/installAgent"
 
 LOGIN = "serai.login"
-"""In a session's `_meta`: its agent wants a person to sign in. It is there from the refusal to a success."""
+"""Key in a session's `_meta`: its agent needs a person to sign in. It stays until a success."""
 
 QUEUE_HELD = "serai.queueHeld"
-"""In a session's `_meta`: why its queue waits until someone goes on: `cancelled`, `error` or `restart`."""
+"""Key in a session's `_meta`: the reason why its queue is held: `cancelled`, `error` or `restart`."""
 
 PAUSED = "serai.paused"
-"""In a session's `_meta`: why someone paused it. Until it is resumed nothing enters by itself."""
+"""Key in a session's `_meta`: the reason for its pause. Until it is resumed nothing enters by itself."""
 
 SESSION_COST = "serai.sessionCost"
-"""In a turn's usage: the `amount` and `currency` that the session has cost since it began."""
+"""Key in a turn's usage: `amount` and `currency` of the session's cost since it began."""
 
 
 class SignInKind(StrEnum):
-    """What signing in takes."""
+    """The kind of a way to sign in."""
 
     TERMINAL = "terminal"
     """The host runs a command in a terminal, and the person answers it there."""
     AGENT = "agent"
-    """The agent does it itself, mostly with a browser on the host's machine."""
+    """The agent signs in by itself, mostly with a browser on the host's machine."""
     ENVIRONMENT = "environment"
-    """The person sets variables, and starts the host again."""
+    """The person sets variables, and restarts the host."""
 
 
 class SignInMethod(Value):
@@ -49,92 +49,87 @@ class SignInMethod(Value):
     id: str
     kind: Annotated[str, SignInKind]
     name: str
-    """For people."""
+    """Name for people."""
     description: str | None = None
     command: list[str] | None = None
-    """What runs in the terminal."""
+    """The command that runs in the terminal."""
     variables: list[str] | None = None
     """The names of the variables to set."""
 
 
 class SignInMethodsParams(RootParams):
-    """How does one sign in to an agent?"""
+    """Asks for the ways to sign in to an agent."""
 
     provider: str
 
 
 class SignInMethodsResult(Value):
-    """The ways to sign in, the best first, and whether someone is, as far as that is known."""
+    """The ways to sign in, the best first, and whether someone is signed in, if that is known."""
 
     methods: list[SignInMethod]
     signed_in: bool | None = None
-    """Absent when nobody knows."""
+    """Absent when it is not known."""
 
 
-class SignInParams(RootParams):
-    """Begin to sign in to an agent. What is run comes from the host: a client chooses among its methods."""
+class InstallAgentParams(RootParams):
+    """Asks to install an agent. The command comes from the host's catalogue or its configuration."""
 
     provider: str
-    method_id: str | None = None
-    """The id of one of the methods; by default the first."""
     terminal: URI | None = None
-    """Under which URI the terminal is opened, if it takes one; by default the host makes one up."""
+    """URI of the terminal that is opened, if one is needed; by default the host chooses one."""
     cols: Count | None = None
     rows: Count | None = None
 
 
+class SignInParams(InstallAgentParams):
+    """Asks to sign in to an agent. The command comes from the host: a client chooses among its methods."""
+
+    method_id: str | None = None
+    """Id of one of the methods; by default the first."""
+
+
 class SignInResult(Value):
-    """What was begun or done."""
+    """The outcome of signing in, or its start."""
 
     method: SignInMethod
     terminal: URI | None = None
-    """The terminal, held by the client. Signing in is over when it has ended."""
+    """The terminal, held by the client. Signing in has finished when the terminal has exited."""
     signed_in: bool | None = None
-    """Whether someone is signed in now, where the method is over already; absent when nobody knows."""
+    """True when someone is signed in now. Absent when it is not known, or the method still runs."""
     message: str | None = None
-    """What the person has to do now."""
+    """The next step for the person."""
 
 
 class KnownAgent(Value):
-    """An agent that sessions can be made with, or that could be installed for it."""
+    """An agent that sessions can be created with, or that could be installed."""
 
     provider: str
     display_name: str
     installed: bool
-    """Whether sessions can be made with it now: then the root channel lists it, too."""
+    """True when sessions can be created with it now. Then the root channel lists it, too."""
     description: str | None = None
     signed_in: bool | None = None
-    """Absent when nobody knows, or nobody has to."""
+    """Absent when it is not known, or no sign-in is needed."""
     install: str | None = None
     """The command that installs it: `serai/installAgent` runs it in a terminal."""
     homepage: str | None = None
     reason: str | None = None
-    """Why it cannot be used, for people."""
+    """The reason why it cannot be used, for people."""
 
 
 class AgentsParams(RootParams):
-    """Which agents are known, installed or not?"""
+    """Asks for all known agents, installed or not."""
 
 
 class AgentsResult(Value):
-    """All agents that are known, those that are installed first."""
+    """All known agents, those that are installed first."""
 
     agents: list[KnownAgent]
 
 
-class InstallAgentParams(RootParams):
-    """Install an agent. What is run comes from the host's catalogue or its configuration."""
-
-    provider: str
-    terminal: URI | None = None
-    """Under which URI the terminal is opened; by default the host makes one up."""
-    cols: Count | None = None
-    rows: Count | None = None
-
-
 class InstallAgentResult(Value):
-    """What was begun."""
+    """The installation that was started."""
 
     terminal: URI
-    """The terminal, held by the client. When it has ended, the host looks for the agent again."""
+    """The terminal, held by the client. When it has exited, the host looks for the agent again."""
     command: str

@@ -1,4 +1,4 @@
-"""The notifications: messages that nobody answers. Envelopes travel as the notification `action`."""
+"""The notifications: messages without an answer. An envelope is the notification `action`."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from serai.ahp.wire import Value
 
 
 class UnsubscribeParams(BaseParams):
-    """The client wants no more of a channel."""
+    """The client ends its subscription to a channel."""
 
 
 class DispatchActionParams(BaseParams):
-    """The client wants an action to happen; `client_seq` is its own number for it."""
+    """The client dispatches an action. `client_seq` is the client's own number for it."""
 
     client_seq: Count
     action: StateAction
 
 
 class SessionAddedParams(BaseParams):
-    """There is a new session."""
+    """A session was created."""
 
     summary: SessionSummary
 
 
 class SessionRemovedParams(BaseParams):
-    """A session is gone."""
+    """A session was removed."""
 
     session: URI
 
 
 class SessionSummaryChanges(Value):
-    """What changed of a summary. Its resource, provider and time of creation never do.
+    """The changed fields of a summary. Its resource, provider and time of creation never change.
 
     Of the fields that can be cleared, an agent that is `None` was: it travels as `null`, for the protocol has
     no other way. An activity is then empty, and so is a list of changesets.
@@ -77,6 +77,6 @@ class AuthRequiredParams(BaseParams):
 
 
 class OtlpExportParams(BaseParams):
-    """Telemetry, as OTLP's JSON has it: logs, traces or metrics."""
+    """Telemetry in OTLP's JSON: logs, traces or metrics."""
 
     payload: FreeForm

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.diff import Change, ChangeKind, Changes, Outcome
 from serai.changes.discard import discard

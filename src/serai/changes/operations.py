@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from serai.ahp.commands import (
+    AhpErrorCode,
     ChangesetOperationFollowUp,
     ChangesetOperationTarget,
     ChangesetResourceTarget,
     InvokeChangesetOperationResult,
 )
-from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
 from serai.changes.diff import Change, Changes, left_out_note, printable
 from serai.changes.folder import FolderChanges

@@ -19,7 +19,7 @@ from serai.ahp.types import Number
 from serai.cli.console.output import print_json
 from serai.cli.console.target import add_command
 from serai.cli.console.terminal import read_input
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import Mismatch, ParseError
 
 _FILE: dict[str, Any] = {

@@ -14,7 +14,7 @@ from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
 from serai.ahp.client import ClientState
 from serai.ahp.codec import RESOURCE_REQUESTS
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.extensions import SIGN_IN_METHODS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
@@ -369,10 +369,10 @@ class ChannelClient(ReconnectingClient):
             # They are handled like live envelopes. The state then finds nothing new in them.
             for envelope in result.actions:
                 self._received(envelope)
-        done = self._state.reconnected(result, _now())
-        for params in done.resend:  # the host ignores numbers that it has seen
+        lost = self._state.reconnected(result, _now())
+        for params in self._state.pending:  # the host ignores numbers that it has seen
             connection.send(_frame_of(params))
-        self._continue(connection, "replayed" if is_replay else "snapshots", done.lost)
+        self._continue(connection, "replayed" if is_replay else "snapshots", lost)
 
     def _continue(self, connection: Connection, how: str, lost: list[URI]) -> None:
         for uri in lost:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from serai.ahp import commands as c
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.extensions import (
     SIGN_IN,
     SIGN_IN_METHODS,

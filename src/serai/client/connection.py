@@ -260,7 +260,7 @@ class Connection:
                     task = asyncio.create_task(self._answer(request))
                     self._answering.add(task)
                     task.add_done_callback(self._answering.discard)
-                case jsonrpc.Unreadable(error):
+                case ProtocolError() as error:
                     _log.warning("the host sent an unreadable message: %s", error)
                     if error.id is not None:  # a request: nothing else can be answered
                         self.send(self._peer.refuse(error))

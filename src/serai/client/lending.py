@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from serai.ahp import actions as a, commands as c
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (
     URI,

@@ -1,1 +1,1 @@
-"""Where Serai keeps its files, what it is set to, whom it trusts, and its keys."""
+"""Serai's files, settings, trusted folders and keys."""

@@ -1,4 +1,4 @@
-"""One setting in a person's `serai.toml`, changed in its place: all else stays, comments too."""
+"""Changes one setting in a person's `serai.toml` and leaves everything else, with its comments, as it is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _HEADER = re.compile(r"\s*\[")
 
 
 def set_setting(paths: Paths, key: str, value: str) -> str:
-    """Set a setting in the person's file, if all of it can be read then. Returns the line that was written.
+    """Set a setting in the person's file, if the result is valid. Return the line that was written.
 
-    A value is TOML; what is none is text, or several, with commas, for a list.
+    A value is TOML. Any other value is taken as text, or for a list as several texts with commas.
 
     Raises:
         ConfigInvalid: There is no such setting, or it cannot have this value.
@@ -50,10 +50,10 @@ def set_setting(paths: Paths, key: str, value: str) -> str:
 
 
 def with_setting(text: str, key: str, written: str) -> str:
-    """A file with a setting, given as TOML.
+    """Return the text of a file with a setting, whose value is given as TOML.
 
     Raises:
-        ConfigInvalid: The file is no TOML, or has the setting in a form that is not changed here.
+        ConfigInvalid: The file is not TOML, or has the setting in a form that is not supported here.
     """
     table, _, name = key.rpartition(".")
     lines = text.splitlines(keepends=True)
@@ -79,7 +79,7 @@ def with_setting(text: str, key: str, written: str) -> str:
 
 
 def _table(lines: list[str], table: str) -> tuple[int | None, int]:
-    """From which line to which a table goes; the one without a name begins the file."""
+    """Return the first line of a table and the line after it. The table without a name begins the file."""
     headers = [n for n, line in enumerate(lines) if _HEADER.match(line)]
     if not table:
         return 0, headers[0] if headers else len(lines)
@@ -90,7 +90,7 @@ def _table(lines: list[str], table: str) -> tuple[int | None, int]:
 
 
 def _end_of_value(lines: list[str], at: int, end: int) -> int:
-    """After which line a value ends that begins there: a list may go on."""
+    """Return the line after the value that begins at a line: a list may have several lines."""
     for last in range(at + 1, end + 1):
         try:
             tomllib.loads("".join(lines[at:last]))
@@ -101,7 +101,7 @@ def _end_of_value(lines: list[str], at: int, end: int) -> int:
 
 
 def _written(value: str) -> Iterator[str]:
-    """How a value may be meant, the plainest first."""
+    """Return the possible readings of a value, the plainest first."""
     try:
         if list(tomllib.loads(f"x = {value}")) == ["x"] and "\n" not in value and "#" not in value:
             yield value
@@ -115,7 +115,8 @@ def _read(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigInvalid(f"the file is no TOML: {error}", remedy="Edit it: 'serai config path'") from error
+        problem = f"the file is not TOML: {error}"
+        raise ConfigInvalid(problem, remedy="Edit it: 'serai config path'") from error
 
 
 def _changed(table: dict[str, Any], key: list[str], value: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The key of the database, the token that opens the door, and references to secrets.
+"""The key of the database, the token of the host, and references to secrets.
 
 The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It
-is made when there is none. Where a database exists, no new key is made for it: that would lock its owner out.
+is made when there is none. If a database exists, no new key is made for it: that would lock its owner out.
 A reference, `env:VAR` or `keyring:NAME`, is resolved only where its secret is used.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from serai.config.paths import Paths
-from serai.config.private import create_private, read_private
+from serai.config.private import find_private, read_private
 from serai.errors import ConfigInvalid, StorageUnreadable
 
 KEY_VARIABLE = "SERAI_DATABASE_KEY"
@@ -29,14 +29,14 @@ _AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")
 
 @dataclass(frozen=True, slots=True)
 class DatabaseKey:
-    """A key, and where it came from."""
+    """The key of the database, and its source."""
 
     value: bytes | str
-    """32 bytes, or a passphrase of a person's own."""
+    """32 bytes, or a person's own passphrase."""
     source: str
-    """The variable, `keyring`, or the file."""
+    """The variable, `keyring`, or the file that had it."""
     notes: tuple[str, ...] = ()
-    """What a person may want to know, such as why the keyring was not used."""
+    """Notes for the person, such as the reason why the keyring was not used."""
 
     def __repr__(self) -> str:
         return f"DatabaseKey(source={self.source!r})"  # a key is never shown
@@ -49,17 +49,17 @@ def find_database_key(
     use_keyring: bool = True,
     make: bool = True,
 ) -> DatabaseKey:
-    """The key of the database in a home; made when there is none anywhere.
+    """Find the key of the database in a home, or make one when there is none anywhere.
 
     Args:
         paths: Where the files are.
         environ: The environment.
-        use_keyring: Whether the keyring of the system may be asked.
-        make: Whether one is made. Who brings a database along must bring its key, too.
+        use_keyring: Whether the keyring of the system may be used.
+        make: Whether a missing key is made. A database that is brought along needs its own key.
 
     Raises:
         ConfigInvalid: The file with the key can be read by others, is damaged, or cannot be written.
-        StorageUnreadable: There is no key, and none is made: because it is not wanted, or because there is a
+        StorageUnreadable: There is no key, and none is made: because `make` is false, or because there is a
             database already.
     """
     if text := environ.get(KEY_VARIABLE):
@@ -68,23 +68,15 @@ def find_database_key(
     if use_keyring and (text := _from_ring(paths, notes)):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     data = read_private(paths.database_key, "key of the database")
-    if data is not None:
-        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
-    if not make or paths.database.exists():
-        raise _lost(paths, notes)
-    return _made(paths, notes, use_keyring=use_keyring and not notes)
-
-
-def _made(paths: Paths, notes: list[str], *, use_keyring: bool) -> DatabaseKey:
-    text = secrets.token_hex(_KEY_BYTES)
-    if use_keyring and _into_ring(paths, text, notes):
-        return DatabaseKey(_parse(text), "keyring", tuple(notes))
-    paths.make_home()
-    if not create_private(paths.database_key, f"{text}\n".encode(), "key of the database"):
-        # Someone else made one at the same moment: theirs counts.
-        data = read_private(paths.database_key, "key of the database") or b""
-        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
-    return DatabaseKey(_parse(text), str(paths.database_key), tuple(notes))
+    if data is None:
+        if not make or paths.database.exists():
+            raise _lost(paths, notes)
+        text = secrets.token_hex(_KEY_BYTES)
+        if use_keyring and not notes and _from_ring(paths, notes, text) == text:
+            return DatabaseKey(_parse(text), "keyring", tuple(notes))
+        paths.make_home()
+        data = find_private(paths.database_key, f"{text}\n".encode(), "key of the database")
+    return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
 
 
 def _parse(text: str) -> bytes | str:
@@ -116,55 +108,39 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
     )
 
 
-def _from_ring(paths: Paths, notes: list[str]) -> str | None:
-    """The key that the keyring of the system has. Whatever goes wrong in it becomes a note."""
+def _from_ring(paths: Paths, notes: list[str], new: str | None = None) -> str | None:
+    """Return the key that the keyring of the system has, after storing a new one. Errors become notes."""
+    name = f"{_KEY_NAME} {paths.home}"
     try:
-        return _kept(f"{_KEY_NAME} {paths.home}")
-    except Exception as error:  # noqa: BLE001 - backends raise what they like
-        notes.append(_failed(error))
+        if new is not None:
+            import keyring  # noqa: PLC0415 - see `_kept`
+
+            keyring.set_password(_SERVICE, name, new)
+        found = _kept(name)
+    except Exception as error:  # noqa: BLE001 - backends raise errors of any kind
+        sentence = str(error).strip().partition(". ")[0]  # the first one: some backends add advice
+        notes.append(f"the keyring cannot be used: {sentence or type(error).__name__}")
         return None
-
-
-def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
-    """Keep a key in the keyring of the system. Returns whether it does."""
-    try:
-        import keyring  # noqa: PLC0415 - see `_kept`
-
-        keyring.set_password(_SERVICE, f"{_KEY_NAME} {paths.home}", text)
-        # Some backends take everything and keep nothing.
-        if _kept(f"{_KEY_NAME} {paths.home}") == text:
-            return True
+    if new not in (None, found):  # some backends accept every value and store none
         notes.append("the keyring does not keep what it is given")
-    except Exception as error:  # noqa: BLE001 - the same
-        notes.append(_failed(error))
-    return False
-
-
-def _failed(error: Exception) -> str:
-    said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
-    return f"the keyring cannot be used: {said or type(error).__name__}"
+    return found
 
 
 def _kept(name: str) -> str | None:
-    """What the keyring of the system has under a name. It raises what it likes."""
-    import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
+    """Return the keyring's value for a name. Backends raise errors of any kind."""
+    import keyring  # noqa: PLC0415 - it searches for backends, which is slow
 
     return keyring.get_password(_SERVICE, name)
 
 
 def find_token(paths: Paths) -> str:
-    """The token that clients show; made when there is none.
+    """Find the token that clients show, or make one when there is none.
 
     Raises:
         ConfigInvalid: The file with the token can be read by others, is damaged, or cannot be written.
     """
-    data = read_private(paths.token, "token file")
-    if data is None:
-        paths.make_home()
-        token = secrets.token_urlsafe(32)
-        if create_private(paths.token, f"{token}\n".encode(), "token file"):
-            return token
-        data = read_private(paths.token, "token file") or b""
+    paths.make_home()
+    data = find_private(paths.token, f"{secrets.token_urlsafe(32)}\n".encode(), "token file")
     token = data.decode(errors="replace").strip()
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigInvalid(
@@ -177,31 +153,31 @@ def find_token(paths: Paths) -> str:
 # -- references --------------------------------------------------------------------------------------------
 
 
-class Secret(NamedTuple):
-    """A text with a secret in it, and the secret."""
+class TextWithSecret(NamedTuple):
+    """A text that contains a secret, and the secret."""
 
     text: str
     label: str
-    """What stands in its place where it is masked."""
+    """Label that replaces the secret where it is masked."""
     value: str
 
     def __repr__(self) -> str:
-        return f"Secret({self.label!r})"  # a secret is never shown
+        return f"TextWithSecret({self.label!r})"  # a secret is never shown
 
 
 def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
-    """The secret that a reference stands for. The keyring may take its time: call it in a thread.
+    """Return the secret that a reference names. The keyring may be slow: call this in a thread.
 
     Raises:
-        ConfigInvalid: It is no reference, or there is no such secret.
+        ConfigInvalid: The reference is malformed, or there is no such secret.
     """
     found = _REFERENCE.fullmatch(reference)
     if found is None:
-        raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # which is not repeated here
+        raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # it may be the secret itself
     kind, name = found[1], found[2]
     try:
         value = ((environ.get(name) if kind == "env" else _kept(name)) or "").strip()
-    except Exception as error:  # noqa: BLE001 - backends raise what they like
+    except Exception as error:  # noqa: BLE001 - backends raise errors of any kind
         raise ConfigInvalid(f"the keyring does not open: {type(error).__name__}") from None
     if not value:
         where = f"the variable {name} is not set" if kind == "env" else f"the keyring has no {name!r}"
@@ -210,10 +186,10 @@ def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
     return value
 
 
-def with_secret(text: str, environ: Mapping[str, str]) -> Secret | None:
-    """A text at whose end a reference stands, such as `Bearer env:TOKEN`, with the secret in its place.
+def with_secret(text: str, environ: Mapping[str, str]) -> TextWithSecret | None:
+    """Replace a reference at the end of a text, such as `Bearer env:TOKEN`, by its secret.
 
-    `None` when there is no reference in it.
+    Return `None` when the text has no reference.
 
     Raises:
         ConfigInvalid: There is no such secret.
@@ -222,4 +198,4 @@ def with_secret(text: str, environ: Mapping[str, str]) -> Secret | None:
     if found is None:
         return None
     value = resolve_secret(found[0], environ)
-    return Secret(text[: found.start()] + value, found[2], value)
+    return TextWithSecret(text[: found.start()] + value, found[2], value)

@@ -1,10 +1,9 @@
-"""Settings from four sources: flags over the environment over the project's file over the person's file.
+"""Settings from four sources. In order of precedence: flags, environment, project's file, person's file.
 
-Each value knows where it comes from. The project's file of a folder that a person trusts sets what concerns
-its sessions; whatever else such a file wants is left out and reported. Agents
-(`[agents.NAME]`) come from files only; one that a project describes takes the place of the person's own of
-that name. Servers of models (`[models.NAME]`) come from the person's file only: they are the host's, and so
-are their keys.
+Each value has its origin. The project's file of a trusted folder may set what concerns its sessions; its
+other settings are ignored and reported. Agents (`[agents.NAME]`) come from files only; one of a project
+replaces the person's own agent of that name. Servers of models (`[models.NAME]`) come from the person's file
+only: they are the host's, and so are their keys.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,7 +31,7 @@ _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
 
 
 class Source(StrEnum):
-    """Where a value comes from, the strongest last."""
+    """The source of a value; later ones override earlier ones."""
 
     DEFAULT = "default"
     USER = "user file"
@@ -43,11 +42,11 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where one value comes from."""
+    """The origin of one value."""
 
     source: Source
     place: str = ""
-    """The file, the variable or the flag."""
+    """File, variable or flag that has the value."""
 
     def __str__(self) -> str:
         return f"{self.source} ({self.place})" if self.place else str(self.source)
@@ -55,7 +54,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Something that a project's file wanted, and may not want."""
+    """A setting of a project's file that is ignored."""
 
     key: str
     value: Any
@@ -68,33 +67,29 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings that hold, and why."""
+    """The effective settings, and their origin."""
 
     settings: Settings
     paths: Paths
     provenance: Mapping[str, Provenance]
-    """By the name of the setting; for all of them."""
+    """Origin of each setting, by its name."""
     ignored: tuple[Ignored, ...] = ()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
-    """What files say about agents, by name. They may hold secrets, so they are not among the settings."""
+    """Settings of agents from files, by name. They may hold secrets, so they are not part of the settings."""
     models: Mapping[str, ModelServer] = field(default_factory=dict[str, ModelServer])
-    """The servers of models that the person's file describes, by name."""
+    """Servers of models from the person's file, by name."""
 
 
 class SettingsFile(NamedTuple):
-    """What a file says."""
+    """The content of a configuration file."""
 
     values: dict[str, Any]
     agents: dict[str, AgentSettings]
     models: dict[str, ModelServer]
 
 
-_Found: TypeAlias = dict[str, tuple[Any, Provenance]]
-"""What holds so far, by setting, and where it comes from."""
-
-
 def variable(key: str) -> str:
-    """The environment variable of a setting: `SERAI_PORT` for `port`."""
+    """Return the environment variable of a setting: `SERAI_PORT` for `port`."""
     return f"SERAI_{key.upper()}"
 
 
@@ -105,64 +100,57 @@ def load(
     flags: Mapping[str, Any] | None = None,
     project: Path | None = None,
 ) -> Configuration:
-    """Read all sources and say what holds.
+    """Read all sources and return the effective configuration.
 
     Args:
         paths: Where the files are; the list of trusted folders is read from there.
         environ: The environment.
-        flags: What the command line says, by the name of the setting; `None` stands for a flag not given.
+        flags: The flags of the command line, by the name of the setting; `None` for an absent flag.
         project: The working directory whose `serai.toml` counts, if there is one in it.
 
     Raises:
-        ConfigInvalid: A source has a key that there is not, or a value that cannot be. The message names the
-            source, the key and what is expected. Or the project leads nowhere.
+        ConfigInvalid: A source has an unknown key or an invalid value. The message names the
+            source, the key and what is expected. Or the path of the project cannot be resolved.
     """
-    found: _Found = {}
-    _put(found, {key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
     own = _from_file(paths.user_config)
-    _put(found, own.values, Provenance(Source.USER, str(paths.user_config)))
-    agents, ignored = own.agents, list[Ignored]()
+    values, agents, ignored = own.values, own.agents, list[Ignored]()
+    provenance = dict.fromkeys(_TYPES, Provenance(Source.DEFAULT))
+    provenance |= dict.fromkeys(values, Provenance(Source.USER, str(paths.user_config)))
     if project is not None:
-        agents = agents | _add_project(found, paths, project, ignored)
+        file = real(project) / CONFIG_NAME
+        theirs = _of_project(paths, file, ignored)
+        values, agents = values | theirs.values, agents | theirs.agents
+        provenance |= dict.fromkeys(theirs.values, Provenance(Source.PROJECT, str(file)))
     for key in _TYPES:
         name, flag = variable(key), f"--{key.replace('_', '-')}"
         given = (flags or {}).get(key)
         if given is not None:
-            _put(found, {key: _read_value(key, given, flag)}, Provenance(Source.FLAG, flag))
+            values[key], provenance[key] = _read_value(key, given, flag), Provenance(Source.FLAG, flag)
         elif name in environ:
-            _put(found, {key: _read_value(key, environ[name], name)}, Provenance(Source.ENVIRONMENT, name))
-    settings = Settings(**{key: value for key, (value, _) in found.items()})
-    provenance = {key: source for key, (_, source) in found.items()}
-    return Configuration(settings, paths, provenance, tuple(ignored), agents, own.models)
+            values[key] = _read_value(key, environ[name], name)
+            provenance[key] = Provenance(Source.ENVIRONMENT, name)
+    return Configuration(Settings(**values), paths, provenance, tuple(ignored), agents, own.models)
 
 
-def _put(found: _Found, values: Mapping[str, Any], provenance: Provenance) -> None:
-    found |= {key: (value, provenance) for key, value in values.items()}
-
-
-def _add_project(
-    found: _Found, paths: Paths, project: Path, ignored: list[Ignored]
-) -> dict[str, AgentSettings]:
-    """Add what a project's file may set, and what it may not to `ignored`. Returns its agents."""
-    file = real(project) / CONFIG_NAME
+def _of_project(paths: Paths, file: Path, ignored: list[Ignored]) -> SettingsFile:
+    """Read the permitted settings and the agents of a project's file. Add the others to `ignored`."""
     if file == paths.user_config.resolve():
-        return {}
+        return SettingsFile({}, {}, {})
     values, agents, models = _from_file(file)
     ignored += [Ignored(f"models.{name}", None, file, _HOSTS_OWN) for name in models]
     ignored += [Ignored(key, values[key], file, _HOSTS_OWN) for key in values if key not in FROM_PROJECTS]
     values = {key: value for key, value in values.items() if key in FROM_PROJECTS}
-    if (values or agents) and not Trust(paths.trust).is_trusted(project):
-        why = f"the folder is not trusted (to trust it: 'serai config trust {project}')"
+    if (values or agents) and not Trust(paths.trust).is_trusted(file.parent):
+        why = f"the folder is not trusted (to trust it: 'serai config trust {file.parent}')"
         ignored += [Ignored(key, value, file, why) for key, value in values.items()]
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
         values, agents = {}, {}
-    _put(found, values, Provenance(Source.PROJECT, str(file)))
-    return agents
+    return SettingsFile(values, agents, {})
 
 
 def _from_file(file: Path) -> SettingsFile:
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # anyone may have made it: it may be a pipe
+        if not stat.S_ISREG(file.stat().st_mode):  # a stranger may have made it as a pipe
             raise ConfigInvalid(f"{file} cannot be read: it is not a file")
         with file.open("rb") as stream:
             data = stream.read(MAX_TOML + 1)
@@ -174,13 +162,13 @@ def _from_file(file: Path) -> SettingsFile:
 
 
 def read_settings(data: bytes, file: Path) -> SettingsFile:
-    """What a file says, given what is in it.
+    """Parse a configuration file.
 
     Raises:
-        ConfigInvalid: It is not TOML, or says what it cannot.
+        ConfigInvalid: The content is not TOML, or not valid.
     """
     try:
-        table = read_toml(data.decode("utf-8-sig"))  # editors of Windows put a mark before the text
+        table = read_toml(data.decode("utf-8-sig"))  # editors on Windows write a byte order mark
     except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
@@ -191,7 +179,7 @@ def read_settings(data: bytes, file: Path) -> SettingsFile:
 
 
 def _read_value(key: str, value: Any, place: str) -> Any:
-    """A value that may be written as text: lists with commas, numbers and switches as words."""
+    """Parse a value that may be text: a list with commas, a number or a boolean."""
     if not isinstance(value, str):
         return _checked(key, value, place)
     if _TYPES.get(key) == tuple[str, ...]:

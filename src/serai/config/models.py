@@ -1,4 +1,4 @@
-"""Servers of models: `[models.NAME]`. A model is `NAME:ID`. A key is only named, and found where it is used.
+"""Servers of models: `[models.NAME]`. A model is `NAME:ID`. A key is only referenced, and resolved on use.
 
 A key itself is never part of a setting, a message or a log.
 """
@@ -21,41 +21,41 @@ _KEY = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|keyring:.+")
 
 
 class ModelKind(StrEnum):
-    """How a server is spoken to."""
+    """The API of a server."""
 
     OPENAI = "openai"
-    """Chat completions, as OpenAI and most others have them."""
+    """The chat completions API of OpenAI and most others."""
     ANTHROPIC = "anthropic"
     GOOGLE = "google"
 
 
 class PricePerMillion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a million tokens cost, in dollars."""
+    """The price of a million tokens, in dollars."""
 
     input: Annotated[float, Meta(ge=0, le=1e6)]
     output: Annotated[float, Meta(ge=0, le=1e6)]
 
 
 class ModelServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A server that has models, as a file describes it."""
+    """The settings of a server of models in a file."""
 
     kind: ModelKind
     base_url: str | None = None
-    """Where it is; without it, at the vendor's own address."""
+    """Address of the server; by default the vendor's own."""
     key: str | None = None
-    """Where its key is: `env:VARIABLE`, or `keyring:NAME` under the service `serai`."""
+    """Reference to its key: `env:VARIABLE`, or `keyring:NAME` under the service `serai`."""
     ids: tuple[str, ...] = ()
-    """The models that it has; without any, whichever is named is asked for."""
+    """Ids of its models; without any, every id is accepted."""
     prices: dict[str, PricePerMillion] = {}
 
     @property
     def key_variable(self) -> str | None:
-        """The variable of the environment that has the key. No tool is started with it."""
+        """The environment variable with the key. No tool is started with it."""
         return self.key.removeprefix("env:") if self.key and self.key.startswith("env:") else None
 
 
 class ModelRef(NamedTuple):
-    """A model by its parts."""
+    """The parts of a model's name."""
 
     server_name: str
     server: ModelServer
@@ -63,7 +63,7 @@ class ModelRef(NamedTuple):
 
 
 def read_models(table: Any, place: str) -> dict[str, ModelServer]:
-    """The servers of a file's `models` table. See `read_entries`."""
+    """Read the servers of a file's `models` table. See `read_entries`."""
     try:
         return read_entries(table, ModelServer, "models", place, _problem)
     except ConfigInvalid as error:
@@ -73,7 +73,7 @@ def read_models(table: Any, place: str) -> dict[str, ModelServer]:
 
 def _problem(server: ModelServer) -> str | None:
     if not _KEY.fullmatch(server.key or "env:X"):
-        return "key must be env:VARIABLE or keyring:NAME; a key itself does not belong into this file"
+        return "key must be env:VARIABLE or keyring:NAME; a key itself does not belong in this file"
     if server.base_url is None and server.key is None:
         return "key is missing; only a server with a base_url may do without"
     if server.base_url is not None and not _is_address(server.base_url):
@@ -90,10 +90,10 @@ def _is_address(url: str) -> bool:
 
 
 def find_model(servers: Mapping[str, ModelServer], model: str) -> ModelRef:
-    """The server of a model, and the model's id there.
+    """Find the server of a model.
 
     Args:
-        servers: All that there are, by name.
+        servers: All servers, by name.
         model: `NAME:ID`. An id may have colons of its own.
 
     Raises:

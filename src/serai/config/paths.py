@@ -1,4 +1,4 @@
-"""Where Serai keeps its files.
+"""The paths of Serai's files.
 
 All of them are in one directory, the *home*: `--home`, else `SERAI_HOME`, else the state directory of the
 platform. The person's own configuration file is where the platform keeps such files, unless a home was named:
@@ -24,44 +24,44 @@ CONFIG_NAME = "serai.toml"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The files of one host. Nothing is made by naming them."""
+    """The paths of one host's files. The files need not exist."""
 
     home: Path
     user_config: Path
     """The person's configuration file; it need not exist."""
     source: str
-    """Who chose the home: `--home`, `SERAI_HOME` or `default`."""
+    """Source of the home: `--home`, `SERAI_HOME` or `default`."""
 
     @property
     def database(self) -> Path:
-        """The sessions, encrypted."""
+        """The encrypted database of sessions."""
         return self.home / "history.db"
 
     @property
     def token(self) -> Path:
-        """What a client shows at the door."""
+        """The file with the token that clients show."""
         return self.home / "token"
 
     @property
     def database_key(self) -> Path:
-        """The key of the database, where the system keeps none for us."""
+        """The file with the key of the database, if the keyring has none."""
         return self.home / "database.key"
 
     @property
     def trust(self) -> Path:
-        """The folders that a person trusts."""
+        """The file with the list of trusted folders."""
         return self.home / "trust.json"
 
     def make_home(self) -> Path:
-        """Make the home and return it. It is for its owner alone, also when it was there already.
+        """Create the home, if it is not there, and return it. Restrict it to its owner.
 
         Raises:
-            ConfigInvalid: It cannot be made, or is no directory.
+            ConfigInvalid: It cannot be created, or is not a directory.
         """
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             if stat.S_IMODE(self.home.stat().st_mode) & 0o077:
-                with suppress(PermissionError):  # it is someone else's: then they decide
+                with suppress(PermissionError):  # it has another owner, who decides
                     self.home.chmod(0o700)
         except OSError as error:
             raise ConfigInvalid(
@@ -72,7 +72,7 @@ class Paths:
 
 
 def here() -> Path:
-    """The working directory of this process.
+    """Return the working directory of this process.
 
     Raises:
         ConfigInvalid: It was removed.
@@ -85,28 +85,28 @@ def here() -> Path:
 
 
 def real(path: Path) -> Path:
-    """Where a path leads, with all links followed. It need not exist.
+    """Return a path with all links resolved. It need not exist.
 
     Raises:
-        ConfigInvalid: It leads nowhere: its links go round in a circle, say.
+        ConfigInvalid: It cannot be resolved: its links form a loop, for instance.
     """
     try:
         return path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # begun in a folder that is gone; a circle; a NUL
+    except (OSError, RuntimeError, ValueError) as error:  # a missing working directory, a loop, or a NUL
         why = getattr(error, "strerror", None) or error
         raise ConfigInvalid(f"{path} cannot be followed: {why}") from None
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder. Unlike `Path.is_dir`, it says no to what cannot be looked at."""
+    """Tell whether there is such a folder. Unlike `Path.is_dir`, return false when it cannot be accessed."""
     return os.path.isdir(path)  # noqa: PTH112 - see above
 
 
 def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Paths:
-    """Where the files are, for a `--home` that was given or not, and an environment.
+    """Return the paths for an optional `--home` and an environment.
 
     Raises:
-        ConfigInvalid: The home is named from the working directory, and that is gone.
+        ConfigInvalid: The home is relative to the working directory, which is gone.
     """
     if home is not None:
         return _all_in(Path(home), "--home")
@@ -122,6 +122,6 @@ def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) 
 
 def _all_in(home: Path, source: str) -> Paths:
     home = home.expanduser()
-    # Links stay as they were named.
+    # Links are not resolved.
     absolute = Path(os.path.normpath(home if home.is_absolute() else here() / home))
     return Paths(home=absolute, user_config=absolute / CONFIG_NAME, source=source)

@@ -1,4 +1,4 @@
-"""Files for their owner alone, which are there as a whole or not at all."""
+"""Reads and writes private files. A file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def read_private(path: Path, what: str) -> bytes | None:
-    """The content of a file that only its owner may read; `None` when there is no such file.
+    """Return the content of a private file; `None` when there is no such file.
 
     Raises:
         ConfigInvalid: Others may read or write it, or it cannot be read.
@@ -35,21 +35,24 @@ def read_private(path: Path, what: str) -> bytes | None:
     return data
 
 
-def create_private(path: Path, data: bytes, what: str) -> bool:
-    """Make a file that was not there. Returns `False`, and changes nothing, when it was.
+def find_private(path: Path, data: bytes, what: str) -> bytes:
+    """Return the content of a private file; if there is none, create it with this content.
 
     Raises:
-        ConfigInvalid: It cannot be made.
+        ConfigInvalid: Others may read or write it, or it cannot be read or created.
     """
+    found = read_private(path, what)
+    if found is not None:
+        return found
     try:
         _put(path, data, what, os.link)  # unlike a rename, this never takes the place of another's file
-    except FileExistsError:
-        return False
-    return True
+    except FileExistsError:  # someone else made one at the same moment: theirs counts
+        return read_private(path, what) or b""
+    return data
 
 
 def replace_private(path: Path, data: bytes, what: str) -> None:
-    """Write a file, in the place of an old one if there is one: readers see either the old or the new.
+    """Write a private file. It replaces an old one atomically.
 
     Raises:
         ConfigInvalid: It cannot be written.
@@ -70,10 +73,10 @@ def _put(path: Path, data: bytes, what: str, place: Callable[[Path, Path], None]
 def write_private(
     path: Path, data: bytes, *, place: Callable[[Path, Path], None] = os.replace, sync: bool = False
 ) -> None:
-    """Write a file beside its place, and put it there: with `sync`, it is on the disk then.
+    """Write a private file beside its place, then move it there. With `sync`, it is on the disk afterwards.
 
     Raises:
-        OSError: It cannot be written; the old one is there.
+        OSError: It cannot be written; the old file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

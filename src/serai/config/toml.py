@@ -1,16 +1,16 @@
-"""TOML from strangers: read with bounds, since the standard library's reader has none."""
+"""Reads TOML from untrusted sources with bounds, which the standard library's reader does not have."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from serai.depth import MAX_DEPTH
-from serai.errors import ConfigInvalid
+from serai.contract.record import MAX_DEPTH, checked
+from serai.errors import ConfigInvalid, ParseError
 
 T = TypeVar("T")
 
@@ -18,23 +18,20 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 MAX_TOML = 256 * 1024
 """Longest text that is read, in characters."""
 _MAX_DOTS = 500
-"""In a line. The reader's time grows with the square of a dotted key's parts."""
+"""Most dots in a line. The reader's time grows with the square of a dotted key's parts."""
 _MOST = 160
-"""Longest text of a stranger in a message."""
-_INTEGERS = range(-(2**63), 2**63)
-"""What TOML has. Larger ones could be read, and then neither be shown nor be turned into a float."""
-_TOO_LONG = "it has an integer of more than 64 bits"
+"""Longest quoted text in a message, in characters."""
 
 
 class BrokenToml(ValueError):
-    """A text that is not TOML, or more than is read. The message is short, whatever stands in the text."""
+    """A text that is not TOML, or exceeds the bounds. The message is short, whatever the text contains."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
     """Read a table.
 
     Raises:
-        BrokenToml: It is not TOML, or is larger or deeper than what is read here.
+        BrokenToml: The text is not TOML, or exceeds the bounds.
     """
     if len(text) > MAX_TOML:
         raise BrokenToml(f"it is larger than {MAX_TOML // 1024} KiB")
@@ -42,18 +39,18 @@ def read_toml(text: str) -> dict[str, Any]:
         raise BrokenToml(f"it has a line with more than {_MAX_DOTS} dots")
     try:
         table = tomllib.loads(text)
-    except RecursionError:
-        raise BrokenToml("it is nested too deeply") from None
+        checked(msgspec.json.encode(table))  # all readers can write the table as JSON
+        msgspec.msgpack.encode(table)  # this accepts integers of 64 bits only
     except tomllib.TOMLDecodeError as error:
         raise BrokenToml(briefly(str(error))) from None
-    except ValueError:  # Python's own, for a number with thousands of digits
-        raise BrokenToml(_TOO_LONG) from None
-    _check(table)
+    except (OverflowError, ValueError, RecursionError, ParseError):
+        problem = f"it has an integer of more than 64 bits, or is nested deeper than {MAX_DEPTH} levels"
+        raise BrokenToml(problem) from None
     return table
 
 
 def briefly(text: str) -> str:
-    """What a stranger has written, in one line, not too long, and with no sign that a terminal would obey."""
+    """Return untrusted text as one short line, without control characters of terminals."""
     if len(text) > _MOST:
         text = f"{text[: _MOST // 2]} … {text[-_MOST // 2 :]}"
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
@@ -62,17 +59,17 @@ def briefly(text: str) -> str:
 def read_entries(
     table: Any, kind: type[T], name: str, place: str, check: Callable[[T], str | None]
 ) -> dict[str, T]:
-    """The entries of a file's table of named things (`[agents.NAME]`), by name.
+    """Read the entries of a file's table of named things (`[agents.NAME]`), by name.
 
     Args:
-        table: The table as it was read.
-        kind: What an entry is.
+        table: The parsed table.
+        kind: The type of an entry.
         name: The table's name.
         place: The file, for messages.
-        check: Says what is wrong with an entry that has the right shape.
+        check: Returns the problem of an entry that has the right shape, if any.
 
     Raises:
-        ConfigInvalid: It is no table, or an entry is wrong. The message names the entry, and no value:
+        ConfigInvalid: It is not a table, or an entry is invalid. The message names the entry, but no value:
             someone may have written a key there.
     """
     if not isinstance(table, dict):
@@ -92,29 +89,11 @@ def read_entries(
 
 
 def problem_of(error: msgspec.ValidationError) -> str:
-    """What msgspec has to say, as the second half of a sentence."""
+    """Return the message of msgspec's error as the second half of a sentence."""
     problem = briefly(str(error))
     return f"{problem[:1].lower()}{problem[1:]}"
 
 
 def is_name(name: str) -> bool:
-    """Whether an agent or a server can be called so: small letters, digits, and `-` or `_` between them."""
+    """Tell whether a name is valid: small letters, digits, and `-` or `_` between them."""
     return _NAME.fullmatch(name) is not None
-
-
-def _check(table: dict[str, Any]) -> None:
-    """See that whoever goes through a table meets nothing that is too deep or too large for them."""
-    level: list[Any] = [table]
-    for _ in range(MAX_DEPTH):
-        if any(isinstance(value, int) and value not in _INTEGERS for value in level):
-            raise BrokenToml(_TOO_LONG)
-        level = [inner for value in level for inner in _inside(value)]
-        if not level:
-            return
-    raise BrokenToml(f"it is nested deeper than {MAX_DEPTH} levels")
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
-    return cast("list[Any]", value) if isinstance(value, list) else ()

@@ -1,7 +1,7 @@
-"""Which folders a person trusts.
+"""The folders that a person trusts.
 
-Until a folder is trusted, its `serai.toml` sets nothing, and nothing in it runs.
-A folder inside a trusted one is trusted. Links are followed first: what counts is where a folder really is.
+Until a folder is trusted, its `serai.toml` has no effect, and nothing in it runs.
+A folder inside a trusted one is trusted. Links are resolved first: only a folder's real path counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class _Document(msgspec.Struct):
 
 
 class Trust:
-    """The list of trusted folders, in a file of its own. It is read with every question."""
+    """The list of trusted folders, in its own file. Every call reads the file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def folders(self) -> list[Path]:
-        """The folders that were named, sorted.
+        """Return the listed folders, sorted.
 
         Raises:
             ConfigInvalid: The file cannot be read, others may read it, or it is damaged.
@@ -46,30 +46,30 @@ class Trust:
         return sorted(map(Path, document.folders))
 
     def is_trusted(self, path: Path) -> bool:
-        """Whether a folder, or one that it is in, is trusted.
+        """Tell whether a folder, or one that contains it, is trusted.
 
         Raises:
-            ConfigInvalid: The list cannot be read, or the path leads nowhere.
+            ConfigInvalid: The list cannot be read, or the path cannot be resolved.
         """
         place = real(path)
         return any(place.is_relative_to(folder) for folder in self.folders())
 
     def trust(self, path: Path) -> Path:
-        """Trust a folder and all that is in it. Returns where it really is.
+        """Trust a folder and everything in it. Return its real path.
 
         Raises:
             ConfigInvalid: There is no such folder, or the list cannot be written.
         """
         place = real(path)
         if not is_folder(place):
-            raise ConfigInvalid(f"{path} is no folder")
+            raise ConfigInvalid(f"{path} is not a folder")
         folders = self.folders()
         if place not in folders:
             self._write([*folders, place])
         return place
 
     def distrust(self, path: Path) -> list[Path]:
-        """Trust a folder no longer, nor any folder in it. Returns those that were taken from the list.
+        """Remove a folder, and all folders in it, from the list. Return the removed ones.
 
         Raises:
             ConfigInvalid: It is in a folder that is trusted as a whole, or the list cannot be written.

@@ -1,18 +1,18 @@
-"""The words that all layers share, as the two pages about the relay define them.
+"""The shared types of all layers, as the two pages about the relay define them.
 
-    record            what all records have in common; JSON in and out
-    identity          who takes part, and what they do right now
+    record            the base of all records; JSON in and out, and its bounds
+    identity          participants, and their status
     events            the names of all session events, and a record for each
-    capabilities      what a session declares that it can do
-    negotiation       what may therefore be asked of it, and what is checked before it may take part
-    messages          what participants send each other
+    capabilities      the capabilities that a session declares
+    negotiation       checks of requests against capabilities, and of sessions before they take part
+    messages          the messages of participants
     delivery          modes, contexts and receipts
-    delivery_record   what is kept of a delivery, and how a receipt changes it
-    workspace         what there is in a workspace, as callers are told of it
-    relay_calls       the relay's methods, with what each takes and gives back
+    delivery_record   the record of a delivery, and its change by a receipt
+    workspace         the contents of a workspace, as callers see them
+    relay_calls       the relay's methods, with their parameters and results
     session           the protocols: sessions and adapters
 
-All of it is values and rules. Nothing here waits, reads a clock or touches the world. What the modules define
+These modules have values and rules only: nothing here waits, reads a clock or does I/O. Their public names
 can be imported from here.
 """
 

@@ -1,7 +1,7 @@
-"""What a session can do: declared by the session itself, once it has been made.
+"""The capabilities of a session, declared by the session itself once it exists.
 
 Two sessions of one harness may declare different things. A capability is declared only where it is
-implemented; `serai.contract.negotiation` holds sessions to that, and answers what may be asked of them.
+implemented; `serai.contract.negotiation` checks that, and checks requests against it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from serai.contract.record import Record
 
 
 class ContentType(StrEnum):
-    """The kinds of content that a session may or may not take."""
+    """A kind of content that a session may accept."""
 
     TEXT = "text"
     IMAGE = "image"
 
 
 class MessageUse(StrEnum):
-    """The two directions in which a session may take part in messaging."""
+    """A direction of messaging."""
 
     RECEIVE = "receive"
     SEND = "send"
 
 
 class ActionUse(StrEnum):
-    """What a session may do with the relay's actions."""
+    """A use of the relay's actions."""
 
     INVOKE = "invoke"
     """Call actions that others have registered."""
@@ -37,7 +37,7 @@ class ActionUse(StrEnum):
 
 
 class LifecycleOperation(StrEnum):
-    """What may be done to a session as a whole. The methods of `AgentSession` have the same names."""
+    """An operation on a session as a whole. The methods of `AgentSession` have the same names."""
 
     RELEASE = "release"
     PAUSE = "pause"
@@ -47,7 +47,7 @@ class LifecycleOperation(StrEnum):
 
 
 class MessagingCapabilities(Record):
-    """Which messages a session takes and whether it sends any.
+    """The messages that a session accepts, and whether it sends any.
 
     One that receives does so from everywhere: rooms, direct and group conversations, threads.
     """
@@ -56,16 +56,16 @@ class MessagingCapabilities(Record):
     """Always true: a session that does not receive is refused at registration."""
     send: bool = False
     attachments: tuple[ContentType, ...] | None = None
-    """Which attachments it takes. Absent means text only."""
+    """Kinds of attachments that it accepts; absent means text only."""
 
     @property
     def content_types(self) -> tuple[ContentType, ...]:
-        """Which attachments it takes, also where it did not say so."""
+        """Kinds of attachments that it accepts, with the default."""
         return (ContentType.TEXT,) if self.attachments is None else self.attachments
 
 
 class DeliveryCapabilities(Record):
-    """At which boundaries a session takes messages."""
+    """The boundaries at which a session accepts messages."""
 
     modes: tuple[DeliveryMode, ...]
     """The first one is used where neither the sender nor the policy names a mode."""
@@ -74,20 +74,20 @@ class DeliveryCapabilities(Record):
 
 
 class EventCapabilities(Record):
-    """Which live observations a session reports."""
+    """The live events that a session reports."""
 
     emits: tuple[AgentSessionEventType, ...]
 
 
 class ActionCapabilities(Record):
-    """Whether a session calls actions and offers its own. Which ones is a matter of the registry."""
+    """The use of actions by a session. The registry has the actions themselves."""
 
     invoke: bool = False
     expose: bool = False
 
 
 class LifecycleCapabilities(Record):
-    """Which operations on the session as a whole exist."""
+    """The operations on the session as a whole."""
 
     release: bool
     pause: bool = False
@@ -97,12 +97,12 @@ class LifecycleCapabilities(Record):
 
     @property
     def operations(self) -> tuple[LifecycleOperation, ...]:
-        """The operations that are declared."""
+        """The declared operations."""
         return tuple(operation for operation in LifecycleOperation if getattr(self, operation))
 
 
 class AgentSessionCapabilities(Record):
-    """All that a session declares about itself."""
+    """All capabilities of a session."""
 
     messaging: MessagingCapabilities
     delivery: DeliveryCapabilities

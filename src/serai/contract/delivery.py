@@ -1,7 +1,7 @@
-"""How a message gets into a session: its mode, the context that goes with it, the receipt that comes back.
+"""Delivery of a message to a session: its mode, its context, and the receipt that comes back.
 
-A mode says *when* a message surfaces in a session and leaves to the harness *how*. Every attempt is answered
-with one of four receipts, which never promise more than is known.
+A mode says *when* a message surfaces in a session; the harness decides *how*. Every attempt is answered
+with one of four receipts, which never claim more than is known.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from serai.contract.record import Metadata, Moment, Record
 
 
 class DeliveryMode(StrEnum):
-    """At which boundary a message surfaces in a session."""
+    """The boundary at which a message surfaces in a session."""
 
     IMMEDIATE = "immediate"
-    """Now, even if that interrupts. The only mode that does."""
+    """Now, even if that interrupts a turn. No other mode interrupts."""
     NEXT_MESSAGE = "next-message"
     """With the next message that a user sends to the session."""
     NEXT_TOOL_CALL = "next-tool-call"
@@ -26,11 +26,11 @@ class DeliveryMode(StrEnum):
     ON_IDLE = "on-idle"
     """As soon as the session is in a safe state."""
     MANUAL = "manual"
-    """When someone flushes what is pending, and not before."""
+    """Only when someone flushes the pending messages."""
 
 
 class DeliveryReason(StrEnum):
-    """Why a session gets a message."""
+    """The reason why a session gets a message."""
 
     MESSAGE = "message"
     MENTION = "mention"
@@ -41,14 +41,14 @@ class DeliveryReason(StrEnum):
 
 
 class Priority(StrEnum):
-    """Which of the deliveries that wait for one session goes first."""
+    """The order among deliveries that wait for one session."""
 
     NORMAL = "normal"
     URGENT = "urgent"
 
 
 class MessageContext(Record):
-    """Why a message is delivered, and how the harness is to treat it."""
+    """The context of a delivery: its reason, and instructions for the harness."""
 
     id: str
     """The delivery's id. A session surfaces a message once per id, however often it is called with it."""
@@ -56,13 +56,13 @@ class MessageContext(Record):
     reason: DeliveryReason
     priority: Priority = Priority.NORMAL
     deadline: Moment | None = None
-    """After this moment the message is of no use and the delivery fails."""
+    """Moment after which the message is of no use and the delivery fails."""
     idempotency_key: str | None = None
     metadata: Metadata = field(default_factory=dict)
 
 
 class ReceiptStatus(StrEnum):
-    """What a receipt says about a delivery attempt."""
+    """The kinds of receipts for a delivery attempt."""
 
     ACCEPTED = "accepted"
     DELIVERED = "delivered"
@@ -71,15 +71,15 @@ class ReceiptStatus(StrEnum):
 
 
 class Receipt(Record, tag_field="status"):
-    """What all receipts have in common."""
+    """The base of all receipts."""
 
     status: ClassVar[ReceiptStatus]
-    """Which of the four receipts this is."""
+    """The kind of this receipt."""
     metadata: Metadata = field(default_factory=dict)
 
 
 class Accepted(Receipt, tag="accepted"):
-    """Someone has taken the message on and holds it; the agent has not seen it yet."""
+    """The message was accepted and is held; the agent has not seen it yet."""
 
     status = ReceiptStatus.ACCEPTED
     delivery_id: str
@@ -94,7 +94,7 @@ class Delivered(Receipt, tag="delivered"):
 
 
 class Deferred(Receipt, tag="deferred"):
-    """The mode is understood, but the session cannot take the message before `available_at`."""
+    """The mode is supported, but the session cannot take the message before `available_at`."""
 
     status = ReceiptStatus.DEFERRED
     delivery_id: str | None = None

@@ -1,4 +1,4 @@
-"""The record of one delivery, and how a receipt changes it: pure, so that a test can walk every path.
+"""The record of one delivery, and its changes by receipts: pure, so that a test can check every path.
 
     created ──→ accepted ⇄ deferred ──→ handing ──→ delivered
        └───────────┴──────────┴────────────┴─────→ failed
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from msgspec import field
 from msgspec.structs import replace
@@ -33,54 +34,54 @@ from serai.errors import DeliveryFinal
 __all__ = ["DeliveryAnswer", "DeliveryRecord", "DeliveryState", "KeptReceipt", "settled"]
 
 _MOST_RECEIPTS = 12
-"""How many receipts a record keeps: the first one, and the last ones."""
+"""Most receipts that a record keeps: the first one, and the latest."""
 
 
 class DeliveryState(StrEnum):
-    """How far a delivery has come."""
+    """The progress of a delivery."""
 
     CREATED = "created"
-    """It is written down."""
+    """It is recorded."""
     ACCEPTED = "accepted"
     """Someone holds it for its boundary."""
     DEFERRED = "deferred"
-    """It cannot be held now; it is tried again at a known time."""
+    """It cannot be held now; it is retried at a known time."""
     HANDING = "handing"
-    """It is on its way to another process, which has not said yet what became of it."""
+    """It is on its way to another process, which has not answered yet."""
     DELIVERED = "delivered"
     """It is in the agent's input. Final."""
     FAILED = "failed"
-    """It was not delivered, and is not tried again. Final."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether it never changes again."""
-        return self in _FINAL
+    """It was not delivered, and is not retried. Final."""
 
 
 _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 
+_CLEARED: dict[str, Any] = dict.fromkeys(
+    ("next_attempt_at", "available_at", "lease_until", "held_by", "waits_for", "error")
+)
+"""Fields that only the latest receipt sets."""
+
 
 class KeptReceipt(Record, host_made=True):
-    """A receipt, and when it came."""
+    """A receipt, and the moment of its arrival."""
 
     at: Moment
     receipt: MessageReceipt
 
 
 class DeliveryAnswer(Record):
-    """What came of the turn that a message began, or entered."""
+    """The outcome of the turn that a message has started or entered."""
 
     turn_id: str
     state: str
-    """How the turn ended: `complete`, `cancelled` or `error`."""
+    """End of the turn: `complete`, `cancelled` or `error`."""
     text: str = ""
     reply_id: str | None = None
-    """The message by which the agent answered, where it did."""
+    """Id of the message by which the agent has answered, if it has."""
 
 
 class DeliveryRecord(Record, host_made=True):
-    """All that is known of one delivery."""
+    """The record of one delivery."""
 
     id: str
     message_id: str
@@ -90,7 +91,7 @@ class DeliveryRecord(Record, host_made=True):
     state: DeliveryState = DeliveryState.CREATED
     mode: DeliveryMode
     requested_mode: DeliveryMode | None = None
-    """What the sender asked for, where that is not what was possible."""
+    """Mode that the sender has asked for, where it was not possible."""
     reason: DeliveryReason
     priority: Priority = Priority.NORMAL
     attempts: int = 0
@@ -99,12 +100,12 @@ class DeliveryRecord(Record, host_made=True):
     deadline: Moment | None = None
     expires_at: Moment | None = None
     lease_until: Moment | None = None
-    """Until when whoever was handed it may answer."""
+    """End of the time in which the receiving process may answer."""
     held_by: str | None = None
     waits_for: str | None = None
-    """What must happen before it goes on: `idle`, `next-tool-call`, `next-message`, `flush`, `approval`, …"""
+    """Event that it waits for: `idle`, `next-tool-call`, `next-message`, `flush`, `approval`, …"""
     hops: int = 0
-    """How many messages of agents led to this one since a person spoke."""
+    """Number of agents' messages that led to this one since a person's message."""
     evidence: Metadata = field(default_factory=dict)
     error: str | None = None
     redelivery_of: str | None = None
@@ -116,7 +117,7 @@ class DeliveryRecord(Record, host_made=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether something may still become of it."""
+        """True until it is delivered or has failed."""
         return self.state not in _FINAL
 
     @property
@@ -125,72 +126,52 @@ class DeliveryRecord(Record, host_made=True):
         if self.state in _FINAL:
             return None
         if self.state == DeliveryState.HANDING:
-            return self.lease_until  # until then whoever has it says what became of it
+            return self.lease_until  # the receiving process answers until then
         soonest = self.expires_at
         for moment in (self.next_attempt_at, self.available_at, self.deadline):
             if moment is not None and (soonest is None or moment < soonest):
                 soonest = moment
         return soonest
 
-    @property
-    def last_receipt(self) -> MessageReceipt | None:
-        """What was said last of it."""
-        return self.receipts[-1].receipt if self.receipts else None
-
 
 def settled(
     record: DeliveryRecord, receipt: MessageReceipt, at: datetime, *, retry_at: datetime | None = None
 ) -> DeliveryRecord:
-    """The record after a receipt.
+    """Return the record after a receipt.
 
     Args:
-        record: As it was.
-        receipt: What was said of it. Said again, a final receipt changes nothing.
-        at: When.
-        retry_at: When to try again, if it failed and may be tried again; `None` when it was tried enough.
+        record: The record before it.
+        receipt: The receipt. A repeated final receipt changes nothing.
+        at: The moment of the receipt.
+        retry_at: The moment of the next attempt after a retryable failure; `None` for no further attempt.
 
     Raises:
-        DeliveryFinal: It is final, and the receipt says something else.
+        DeliveryFinal: The record is final, and the receipt contradicts it.
     """
     if record.state in _FINAL:
-        last = record.last_receipt
-        if last is not None and last.status == receipt.status:
+        if record.receipts and record.receipts[-1].receipt.status == receipt.status:
             return record
         raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
     kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))
     if len(kept) > _MOST_RECEIPTS:
         kept = (kept[0], *kept[1 - _MOST_RECEIPTS :])
-    told, state, next_attempt_at, available_at, error = (
-        receipt.metadata,
-        DeliveryState.FAILED,
-        None,
-        None,
-        None,
-    )
-    evidence, held_by, waits_for = record.evidence, None, None
+    metadata, changes = receipt.metadata, dict[str, Any]()
     match receipt:
         case Accepted():
-            state, held_by, waits_for = DeliveryState.ACCEPTED, told.get("heldBy"), told.get("waitsFor")
+            state = DeliveryState.ACCEPTED
+            changes = {"held_by": metadata.get("heldBy"), "waits_for": metadata.get("waitsFor")}
         case Delivered():
-            state, evidence = DeliveryState.DELIVERED, told
+            state, changes = DeliveryState.DELIVERED, {"evidence": metadata}
         case Deferred():
-            state, waits_for = DeliveryState.DEFERRED, told.get("waitsFor")
-            available_at, error = receipt.available_at, receipt.reason
+            state = DeliveryState.DEFERRED
+            changes = {
+                "available_at": receipt.available_at,
+                "error": receipt.reason,
+                "waits_for": metadata.get("waitsFor"),
+            }
         case Failed(retryable=True) if retry_at is not None:
-            state, waits_for = DeliveryState.DEFERRED, "retry"
-            next_attempt_at, error = retry_at, receipt.reason
+            state = DeliveryState.DEFERRED
+            changes = {"next_attempt_at": retry_at, "error": receipt.reason, "waits_for": "retry"}
         case Failed():
-            error = receipt.reason
-    return replace(
-        record,
-        state=state,
-        receipts=kept,
-        updated_at=at,
-        next_attempt_at=next_attempt_at,
-        available_at=available_at,
-        lease_until=None,
-        held_by=held_by,
-        waits_for=waits_for,
-        evidence=evidence,
-        error=error,
-    )
+            state, changes = DeliveryState.FAILED, {"error": receipt.reason}
+    return replace(record, **_CLEARED | changes, state=state, receipts=kept, updated_at=at)

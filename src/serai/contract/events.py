@@ -1,7 +1,7 @@
-"""Session events: what can be observed of one session, each type with its own fields.
+"""Session events: the observable events of one session, each type with its own fields.
 
 `AgentSessionEvent` is the union of them all; on the wire `type` tells which it is. Events of the status
-family come in pairs: beside each `StatusChanged` goes the event that is named after the new status, where
+family come in pairs: with each `StatusChanged` comes the event that is named after the new status, where
 there is one, with the same fields.
 """
 
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 from msgspec import field
 
 from serai.contract.identity import AgentStatus
-from serai.contract.record import Metadata, Moment, Number, Record
+from serai.contract.record import Metadata, Moment, Number, Record, RecordType
 
 _FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
 
 
 class AgentSessionEventType(StrEnum):
-    """The type of a session event. What stands before the dot is its family."""
+    """The type of a session event. The part before the dot is its family."""
 
     STATUS_CHANGED = "status.changed"
     STATUS_IDLE = "status.idle"
@@ -59,29 +59,29 @@ class AgentSessionEventType(StrEnum):
 
     @property
     def family(self) -> str:
-        """What stands before the dot, or the whole name where there is none."""
+        """The part before the dot, or the whole name if there is none."""
         return self.value.partition(".")[0]
 
     @property
     def is_live(self) -> bool:
-        """Whether only the session can tell of it.
+        """True when only the session itself can report it.
 
-        The relay itself tells of messages, deliveries and actions, whatever the session declares.
+        The relay itself reports messages, deliveries and actions, whatever the session declares.
         """
         return self.family not in _FROM_THE_RELAY
 
 
 class SessionEvent(Record, tag_field="type"):
-    """What all session events have in common."""
+    """The base of all session events."""
 
     @property
     def type(self) -> AgentSessionEventType:
-        """Which event this is."""
+        """The type of this event."""
         return AgentSessionEventType(self.__struct_config__.tag)
 
 
 class StatusEvent(SessionEvent):
-    """The session has gone from one status to another."""
+    """The status of the session has changed."""
 
     status: AgentStatus
     previous_status: AgentStatus | None = None
@@ -94,31 +94,18 @@ class StatusEvent(SessionEvent):
 
 
 class StatusChanged(StatusEvent, tag="status.changed"):
-    """The session has gone from one status to another, whichever they are."""
+    """The status of the session has changed, to any status."""
 
 
-class StatusIdle(StatusEvent, tag="status.idle"):
-    """The session has become idle."""
-
-
-class StatusActive(StatusEvent, tag="status.active"):
-    """The session has become active."""
-
-
-class StatusBlocked(StatusEvent, tag="status.blocked"):
-    """The session has become blocked."""
-
-
-class StatusWaiting(StatusEvent, tag="status.waiting"):
-    """The session has begun to wait."""
-
-
-class StatusOffline(StatusEvent, tag="status.offline"):
-    """The session can no longer be reached."""
+_NAMED_AFTER_STATUS = tuple(
+    RecordType(f"Status{name.title()}", (StatusEvent,), {}, tag=f"status.{name}")
+    for name in ("idle", "active", "blocked", "waiting", "offline")
+)
+"""Records of the events that are named after a status."""
 
 
 class ToolEvent(SessionEvent):
-    """Something happened to a tool call; `run` tells calls of one tool apart."""
+    """The base of events about a tool call. `run` distinguishes calls of one tool."""
 
     run: str | None = None
     tool: str
@@ -131,21 +118,21 @@ class ToolCalled(ToolEvent, tag="tool.called"):
 
 
 class ToolCompleted(ToolEvent, tag="tool.completed"):
-    """A tool call has ended well."""
+    """A tool call has succeeded."""
 
     output: Any = None
     duration_ms: Number | None = None
 
 
 class ToolFailed(ToolEvent, tag="tool.failed"):
-    """A tool call has ended with an error."""
+    """A tool call has failed."""
 
     error: str
     retryable: bool = False
 
 
 class ToolOutput(ToolEvent, tag="tool.output"):
-    """A tool that still runs has put out some text."""
+    """A running tool has put out text."""
 
     output: str
 
@@ -164,7 +151,7 @@ class MessageSent(SessionEvent, tag="message.sent"):
 
 
 class SessionDeliveryEvent(SessionEvent):
-    """A delivery to this session has come to a new stage."""
+    """The base of events about a delivery to this session."""
 
     delivery_id: str
     message_id: str
@@ -193,24 +180,24 @@ class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
 
 
 class ActionEvent(SessionEvent):
-    """Something happened to an invocation of a registered action."""
+    """The base of events about an invocation of a registered action."""
 
     action: str
     invocation_id: str
 
 
 class ActionInvoked(ActionEvent, tag="action.invoked"):
-    """The session asked for an action."""
+    """The session has invoked an action."""
 
 
 class ActionCompleted(ActionEvent, tag="action.completed"):
-    """The action has ended well."""
+    """The action has succeeded."""
 
     duration_ms: Number | None = None
 
 
 class ActionFailed(ActionEvent, tag="action.failed"):
-    """The action has ended with an error."""
+    """The action has failed."""
 
     error: str
     retryable: bool = False
@@ -234,7 +221,7 @@ class TranscriptChunk(Record):
 
 
 class TranscriptChunkAdded(SessionEvent, tag="transcript.chunk"):
-    """The conversation has grown by a piece."""
+    """A piece was added to the conversation."""
 
     chunk: TranscriptChunk
 
@@ -271,14 +258,14 @@ class CommandFailed(SessionEvent, tag="command.failed"):
 
 
 class TerminalOutput(SessionEvent, tag="terminal.output"):
-    """A terminal of the session has put out some text."""
+    """A terminal of the session has put out text."""
 
     stream: Literal["stdout", "stderr", "combined"] | None = None
     text: str
 
 
 class TerminalScreen(SessionEvent, tag="terminal.screen"):
-    """What a terminal of the session shows now."""
+    """The screen of a terminal of the session has changed."""
 
     text: str
     rows: int | None = None
@@ -286,7 +273,7 @@ class TerminalScreen(SessionEvent, tag="terminal.screen"):
 
 
 class UsageUpdated(SessionEvent, tag="usage.updated"):
-    """What the session has used so far."""
+    """The usage of the session so far has changed."""
 
     tokens: int | None = None
     cost_usd: Number | None = None
@@ -294,7 +281,7 @@ class UsageUpdated(SessionEvent, tag="usage.updated"):
 
 
 class SessionStarted(SessionEvent, tag="session.started"):
-    """The session was made, or attached to."""
+    """The session was created, or attached to."""
 
     session_id: str
 
@@ -307,27 +294,27 @@ class SessionReleased(SessionEvent, tag="session.released"):
 
 
 class SessionResumed(SessionEvent, tag="session.resumed"):
-    """The session goes on after a pause."""
+    """The session was resumed after a pause."""
 
     session_id: str
 
 
 class SessionForked(SessionEvent, tag="session.forked"):
-    """The session was made as a fork of another."""
+    """The session was created as a fork of another."""
 
     session_id: str
     parent_session_id: str
 
 
 class LogWritten(SessionEvent, tag="log"):
-    """The session, or its harness, has something to note."""
+    """The session, or its harness, has written a log entry."""
 
     level: Literal["debug", "info", "warn", "error"]
     message: str
 
 
 class ErrorReported(SessionEvent, tag="error"):
-    """Something went wrong in the session, or in its harness."""
+    """The session, or its harness, has reported an error."""
 
     error: str
     code: str | None = None
@@ -357,4 +344,4 @@ OBSERVED_BY_HOST = tuple(
     if kind.is_live
     and kind not in {AgentSessionEventType.STATUS_OFFLINE, AgentSessionEventType.TERMINAL_SCREEN}
 )
-"""What a host can tell of a session inside it from what happens there, without the session's help."""
+"""The live events that a host can derive for its own sessions, without their help."""

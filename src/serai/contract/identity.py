@@ -1,7 +1,7 @@
-"""Who takes part, and what they do right now.
+"""Participants, and their status.
 
 An identity is the stable routing information of an agent, a person, a system or a service, and outlives its
-sessions. A status is told by events, and never kept in an identity.
+sessions. A status is reported by events, and never stored in an identity.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHITE_SPACE = re.compile(r"\s+")
 
 
 class IdentityKind(StrEnum):
-    """What sort of participant an identity stands for."""
+    """The kind of a participant."""
 
     AGENT = "agent"
     HUMAN = "human"
@@ -30,13 +30,13 @@ class IdentityKind(StrEnum):
 
 
 class AgentIdentity(Record):
-    """A participant, under the name by which others reach it."""
+    """A participant, with the name by which others reach it."""
 
     id: AgentId
     name: str
     """Unique in its workspace, without regard to upper and lower case."""
     handle: str
-    """How it is written in text and in addresses: `handle_of(name)`."""
+    """Form of the name in text and in addresses: `handle_of(name)`."""
     display_name: str | None = None
     description: str | None = None
     kind: IdentityKind | None = None
@@ -44,35 +44,35 @@ class AgentIdentity(Record):
 
 
 def handle_of(name: str) -> str:
-    """The handle of a name: `@`, then the name with each run of white space as one `-`."""
+    """Return the handle of a name: `@`, then the name with each run of white space as one `-`."""
     return "@" + _WHITE_SPACE.sub("-", name.strip())
 
 
 def name_key(name: str) -> str:
-    """What two spellings of one name have in common: the key to keep names under."""
+    """Return the key of a name, which is equal for all its spellings."""
     return name.strip().casefold()
 
 
 class AgentStatus(StrEnum):
-    """The status of a session: computed from evidence, told by events, never kept in its identity."""
+    """The status of a session: derived from its events, and never stored in its identity."""
 
     STARTING = "starting"
-    """The harness makes the session, or attaches to it."""
+    """The harness creates the session, or attaches to it."""
     ACTIVE = "active"
     """It streams, or a tool runs."""
     IDLE = "idle"
-    """It has nothing to do and takes more."""
+    """It has nothing to do and accepts messages."""
     WAITING = "waiting"
     """A confirmation, a question or another result from outside is open."""
     BLOCKED = "blocked"
-    """It cannot go on unless someone steps in: a sign-in is needed, or the budget is used up."""
+    """It needs a person to continue: for a sign-in, or for a higher budget."""
     PAUSED = "paused"
     """Someone paused it."""
     RELEASING = "releasing"
     """Its release has begun."""
     RELEASED = "released"
-    """Its release is done. Nothing follows."""
+    """It was released. No other status follows."""
     OFFLINE = "offline"
-    """It cannot be reached at the moment."""
+    """It cannot be reached now."""
     FAILED = "failed"
-    """It, or its harness, broke down."""
+    """It, or its harness, has failed."""

@@ -7,14 +7,13 @@ from typing import Any, TypeAlias
 
 from msgspec import field
 
-from serai.contract.capabilities import ContentType
 from serai.contract.delivery import DeliveryMode
 from serai.contract.identity import AgentId
 from serai.contract.record import Metadata, Moment, Record
 
 
 class MessageKind(StrEnum):
-    """Where a message was said."""
+    """The place of a message: a room, a conversation or a thread."""
 
     CHANNEL = "channel"
     DM = "dm"
@@ -30,7 +29,7 @@ class AgentTarget(Record, tag_field="kind", tag="agent"):
 
 
 class ChannelTarget(Record, tag_field="kind", tag="channel"):
-    """A room. The wire calls it a channel."""
+    """A room, which is called a channel in JSON."""
 
     channel_name: str
     channel_id: str | None = None
@@ -49,28 +48,23 @@ class GroupTarget(Record, tag_field="kind", tag="group_dm"):
 
 
 MessageTarget: TypeAlias = AgentTarget | ChannelTarget | DirectTarget | GroupTarget
-"""To whom a message goes. On the wire `kind` tells which it is."""
+"""The recipients of a message. In JSON, `kind` distinguishes them."""
 
 
 class AttachmentRecord(Record, tag_field="type"):
-    """What all attachments have in common."""
+    """The base of all attachments."""
 
     label: str | None = None
 
-    @property
-    def content_type(self) -> ContentType:
-        """What a session must be able to take in order to get it: all but images are rendered as text."""
-        return ContentType.TEXT
-
 
 class TextAttachment(AttachmentRecord, tag="text"):
-    """A piece of text that stands beside the message's own."""
+    """A text in addition to the message's own."""
 
     text: str
 
 
 class ImageAttachment(AttachmentRecord, tag="image"):
-    """An image: where it is, or its bytes in base64."""
+    """An image: its URL, or its bytes in base64."""
 
     mime_type: str
     url: str | None = None
@@ -80,20 +74,15 @@ class ImageAttachment(AttachmentRecord, tag="image"):
         if (self.url is None) == (self.data is None):
             raise ValueError("an image has either a url or data")
 
-    @property
-    def content_type(self) -> ContentType:
-        """Images are the one content that not every session takes."""
-        return ContentType.IMAGE
-
 
 class LinkAttachment(AttachmentRecord, tag="link"):
-    """A place on the web."""
+    """A link to a web page."""
 
     url: str
 
 
 class FileAttachment(AttachmentRecord, tag="file"):
-    """A file that sender and receiver can both reach, and perhaps a line in it, counted from 1."""
+    """A file that both sender and receiver can reach, and perhaps a line in it, counted from 1."""
 
     path: str
     line: int | None = None
@@ -113,7 +102,7 @@ class DiffAttachment(AttachmentRecord, tag="diff"):
 
 
 class ArtifactAttachment(AttachmentRecord, tag="artifact"):
-    """Something that a session made and that is kept under an id of its own."""
+    """An artifact that a session has created and that is stored under its own id."""
 
     id: str
     url: str | None = None
@@ -129,34 +118,34 @@ Attachment: TypeAlias = (
     | DiffAttachment
     | ArtifactAttachment
 )
-"""What a message carries beside its text. On the wire `type` tells which it is."""
+"""The attachments of a message. In JSON, `type` distinguishes them."""
 
 
 class SenderReference(Record):
-    """Who sent a message."""
+    """The sender of a message."""
 
     id: AgentId
     name: str
 
 
 class RoomReference(Record):
-    """The room in which a message was said."""
+    """The room of a message."""
 
     id: str
     name: str
 
 
 class Reaction(Record):
-    """An emoji under a message, and who put it there."""
+    """An emoji under a message, and the participants who added it."""
 
     emoji: str
     count: int
     agents: tuple[str, ...]
-    """The names of those who reacted."""
+    """Names of those who have reacted."""
 
 
 class RelayMessage(Record, host_made=True):
-    """A message as it is kept: a durable record, whether or not anyone has seen it."""
+    """A stored message: a durable record, whether or not anyone has seen it."""
 
     id: str
     kind: MessageKind
@@ -172,7 +161,7 @@ class RelayMessage(Record, host_made=True):
     attachments: tuple[Attachment, ...] = ()
     reactions: tuple[Reaction, ...] = ()
     mode: DeliveryMode | None = None
-    """When the sender wants it to surface; without it the policy decides."""
+    """Delivery mode that the sender wants; without it the policy decides."""
     metadata: Metadata = field(default_factory=dict)
     created_at: Moment
     updated_at: Moment | None = None

@@ -1,7 +1,7 @@
-"""What may be asked of a session: yes, or a structured error that says what it declares instead.
+"""Checks of requests against a session's capabilities, and of a session before it takes part.
 
-A wish is a member of one of six enumerations, and its type says which capability decides. A message's own
-text is not an attachment: whoever receives, receives it.
+A wish is a member of one of six enumerations, and its type determines the capability that decides. The text
+of a message is not an attachment: every session that receives messages receives it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from serai.errors import CapabilityUnsupported
 Wish: TypeAlias = (
     ContentType | MessageUse | DeliveryMode | ActionUse | AgentSessionEventType | LifecycleOperation
 )
-"""Something that may be asked of a session."""
+"""A feature that may be requested of a session."""
 
 
 def refusal(
     capabilities: AgentSessionCapabilities, wish: Wish, *, agent: str | None = None
 ) -> CapabilityUnsupported | None:
-    """Why a session cannot fulfil a wish; `None` when it can.
+    """Return the error for a wish that a session cannot fulfil; `None` when it can.
 
     Args:
         capabilities: What the session declares.
-        wish: What is asked of it.
+        wish: The requested feature.
         agent: The name of the session's agent, for the error.
     """
     capability, declared = _declared(capabilities, wish)
@@ -46,12 +46,12 @@ def refusal(
 
 
 def supports(capabilities: AgentSessionCapabilities, wish: Wish) -> bool:
-    """Whether a session can fulfil a wish."""
+    """Tell whether a session can fulfil a wish."""
     return refusal(capabilities, wish) is None
 
 
 def require(capabilities: AgentSessionCapabilities, wish: Wish, *, agent: str | None = None) -> None:
-    """Go on only when a session can fulfil a wish.
+    """Check that a session can fulfil a wish.
 
     Raises:
         CapabilityUnsupported: It cannot.
@@ -61,7 +61,7 @@ def require(capabilities: AgentSessionCapabilities, wish: Wish, *, agent: str | 
 
 
 def _declared(capabilities: AgentSessionCapabilities, wish: Wish) -> tuple[str, tuple[Wish, ...]]:
-    """The capability that decides about a wish, and what is declared there."""
+    """Return the capability that decides about a wish, and its declared values."""
     match wish:
         case ContentType():
             return "messaging.attachments", capabilities.messaging.content_types
@@ -83,15 +83,14 @@ def _declared(capabilities: AgentSessionCapabilities, wish: Wish) -> tuple[str, 
 
 
 def check_registration(session: AgentSession, observed: Collection[AgentSessionEventType] = ()) -> None:
-    """Go on only when a session may be registered.
+    """Check that a session may be registered.
 
-    It must receive messages, have at least one delivery mode, have a method for each lifecycle operation that
-    it declares, and `on_event` if it declares live observations. The status is exempt from the last, and what
-    else is `observed`: the host can tell it without the session. What is not declared may be missing
-    altogether.
+    It must receive messages, have at least one delivery mode, implement each lifecycle operation that it
+    declares, and implement `on_event` if it declares live events other than those of its status and those
+    that are `observed`: the host reports these itself. Undeclared methods may be missing altogether.
 
     Raises:
-        CapabilityUnsupported: It declares too little, or something that it does not have.
+        CapabilityUnsupported: It declares too little, or something that it does not implement.
     """
     declared, agent = session.capabilities, session.identity.name
     if not _implements(session, "receive_message"):
@@ -101,14 +100,14 @@ def check_registration(session: AgentSession, observed: Collection[AgentSessionE
     for operation in declared.lifecycle.operations:
         if operation not in present:
             raise _missing(session, f"lifecycle.{operation}", operation.value, present)
-    told = [event for event in declared.events.emits if event.is_live and event.family != "status"]
-    told = [event for event in told if event not in observed]
-    if told and not _implements(session, "on_event"):
-        raise _missing(session, "events.emits", told[0].value)
+    live = [event for event in declared.events.emits if event.is_live and event.family != "status"]
+    own = [event for event in live if event not in observed]
+    if own and not _implements(session, "on_event"):
+        raise _missing(session, "events.emits", own[0].value)
 
 
 def check_receives(declared: AgentSessionCapabilities, agent: str) -> None:
-    """Go on only when a session receives messages, and says when.
+    """Check that a session receives messages, and has a delivery mode.
 
     Raises:
         CapabilityUnsupported: It does not.
@@ -127,7 +126,7 @@ def _missing(
 
 
 def _implements(session: AgentSession, name: str) -> bool:
-    """Whether a session has a method of its own, and not just the one that refuses."""
+    """Tell whether a session implements a method, and does not only inherit the one that refuses."""
     method = getattr(session, name, None)
     function = getattr(method, "__func__", method)
     return callable(method) and function is not getattr(AgentSession, name)

@@ -1,8 +1,8 @@
-"""What all records of the contract have in common, and how they go to JSON and back.
+"""The base of all records of the contract, their conversion to JSON and back, and bounds on JSON.
 
-What is absent is not written, and fields that a record does not know are ignored when it is read. Dates are
-aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType`
-does that, but for records that only the host makes, by its own clock.
+Absent fields are not written, and unknown fields are ignored when a record is read. Dates are aware and
+written as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType` does that,
+except for records that only the host makes, by its own clock.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
+from itertools import accumulate, islice
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, dataclass_transform, overload
 
 import msgspec
 
-from serai.depth import checked
 from serai.errors import Mismatch, ParseError
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 """A point in time that knows its zone."""
 
 Number: TypeAlias = int | float
-"""A number as JSON has it: 12 stays 12, and does not come back as 12.0."""
+"""A number of JSON: 12 stays 12, and does not come back as 12.0."""
 
 Metadata: TypeAlias = dict[str, Any]
 """Free-form JSON under names that its writer chose."""
@@ -33,12 +33,12 @@ Metadata: TypeAlias = dict[str, Any]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class RecordType(msgspec.StructMeta):
-    """Makes every record frozen and keyword-only, which msgspec hands down only in part; no date is naive."""
+    """Makes records frozen and keyword-only, which msgspec inherits only in part, and refuses naive dates."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any
     ) -> RecordType:
-        """Create the class of a record. One that is `host_made` has dates of the host's own clock."""
+        """Create the class of a record. The dates of a `host_made` one are not checked."""
         is_checked = not settings.pop("host_made", False)
         kinds: dict[str, str] = namespace.get("__annotations__", {}) if is_checked else {}
         if moments := [field for field, kind in kinds.items() if kind.partition(" ")[0] == "Moment"]:
@@ -64,7 +64,7 @@ def _aware(names: list[str]) -> Callable[[Any], None]:
 
 
 encode: Callable[[Record], bytes] = msgspec.json.Encoder().encode
-"""Writes a record as JSON."""
+"""Encoder of a record as JSON."""
 
 
 @overload
@@ -98,8 +98,8 @@ def convert(value: Any, as_type: Any) -> Any:
 
 
 def to_wire(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values (dicts, lists, strings, ...), under the names of the wire."""
-    return _decode_plain(encode(record))  # msgspec.to_builtins would leave tuples as they are
+    """Convert a record to plain JSON values (dicts, lists, strings, ...), under the names that JSON has."""
+    return _decode_plain(encode(record))  # msgspec.to_builtins would keep tuples
 
 
 _decode_plain = msgspec.json.Decoder().decode
@@ -109,15 +109,85 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 
 
 def mismatch(message: str) -> Mismatch:
-    """Msgspec's sentence as our error: the place is taken out of it; a missing field is itself the place."""
+    """Turn a message of msgspec into our error, with the place in a field of its own."""
     what, _, place = message.partition(" - at `$")
     place = place.strip("`.")
     if missing := _MISSING.fullmatch(what):
         return Mismatch("is required", field=f"{place}.{missing['name']}".lstrip("."))
-    # A sentence's first letter, but not that of JSON.
+    # The first letter becomes small, except in words such as JSON.
     return Mismatch(what if what[:2].isupper() else what[:1].lower() + what[1:], field=place)
 
 
 @cache
 def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(as_type)
+
+
+def tool_schema(kind: type[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's input without references, which not all agents and models follow."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(value, dict):
+            return value
+        found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        if found.get("default", ...) is None:  # an optional value is left out, and never null
+            found = {key: each for key, each in found.items() if key != "default"}
+            kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+            found |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
+        if "$ref" in found:
+            named = {key: each for key, each in parts[found["$ref"]].items() if key != "description"}
+            found = {**named, **{key: each for key, each in found.items() if key != "$ref"}}
+        return {key: whole(each) for key, each in found.items() if key != "title"}
+
+    schema = whole(root)
+    schema.setdefault("properties", {})
+    return schema
+
+
+# -- bounds on JSON ----------------------------------------------------------------------------------------
+
+# Interpreters differ in how deep C code may recurse, so the bound is ours, and it is checked before anything
+# is read: a document that can be read can then also be written, wherever in the stack that happens. And a
+# document that is read in one piece holds everyone up for as long as that takes, which goes by values more
+# than by bytes.
+MAX_DEPTH = 128
+"""Deepest nesting of JSON, in levels. AHP's own types need 16; the rest is for settings and free-form
+records."""
+
+# Possessive, and matching unterminated strings: no input makes it backtrack.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = [0] * 256
+_STEPS[ord("[")] = _STEPS[ord("{")] = 1
+_STEPS[ord("]")] = _STEPS[ord("}")] = -1
+
+
+def checked(data: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | None = None) -> bytes:
+    """Return the data as bytes, if its nesting and its number of values are within the bounds.
+
+    Raises:
+        ParseError: It is nested deeper, has more values, or is text that is not Unicode.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise ParseError(f"this is not readable JSON: {error}") from None
+    if max_values is not None and len(raw) > 2 * max_values and _most_values(raw) > max_values:
+        # A value has at most two strings, its name and itself: with more strings the bound is exceeded.
+        more_strings = islice(_STRING.finditer(raw), 2 * max_values, None)
+        if next(more_strings, None) or _most_values(_STRING.sub(b"", raw)) > max_values:
+            raise ParseError(f"this has more than {max_values:,} values")
+    # Short data, or data with few brackets, cannot be deep: most frames need only two counts in C.
+    if len(raw) > 2 * max_depth and raw.count(b"[") + raw.count(b"{") > max_depth:
+        brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
+        if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
+            raise ParseError(f"this is nested deeper than {max_depth} levels")
+    return raw
+
+
+def _most_values(raw: bytes) -> int:
+    """Return the most values that there can be: each begins the document or a list, or follows a comma."""
+    return 1 + raw.count(b",") + raw.count(b"[") + raw.count(b"{")

@@ -1,4 +1,4 @@
-"""The calls of the relay: what each method takes and gives back, once, for every way in.
+"""The methods of the relay, with their parameters and results, for every transport.
 
 A method is `family.verb`. Names of rooms are written `#name`, those of participants as handles (`@name`).
 """
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from serai.contract import workspace as told
+from serai.contract import workspace as ws
 from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
 from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
@@ -23,7 +23,7 @@ from serai.errors import InvalidParams, MethodNotFound, Mismatch, RelayError, Un
 
 
 class WaitFor(StrEnum):
-    """How long a send waits before it is answered."""
+    """The event that a send waits for before it is answered."""
 
     ACCEPTED = "accepted"
     DELIVERED = "delivered"
@@ -34,15 +34,15 @@ class WaitFor(StrEnum):
 
 
 class Empty(Record):
-    """Nothing."""
+    """No parameters, or no result."""
 
 
 class HelloResult(Record):
-    """Who calls, and where the events stand."""
+    """The caller, and the position of the events."""
 
     workspace: str
     identity: AgentIdentity | None = None
-    role: told.Role
+    role: ws.Role
     last_event_id: str
 
 
@@ -52,7 +52,7 @@ class HelloResult(Record):
 class _Sending(Record):
     text: str = ""
     sender: str | None = field(name="as", default=None)
-    """On whose behalf: a person or a service. Only the owner may say."""
+    """The sender, if it is not the caller: a person or a service. Only the owner may set it."""
     mode: DeliveryMode | None = None
     priority: Priority = Priority.NORMAL
     deadline: Moment | None = None
@@ -70,13 +70,13 @@ class SendParams(_Sending):
 
 
 class ReplyParams(_Sending):
-    """An answer to a message: it begins a thread, or continues one."""
+    """An answer to a message: it starts a thread, or continues one."""
 
     message_id: str
 
 
 class SendResult(Record):
-    """A message that is stored, and how far it has come to each recipient."""
+    """A stored message, and its delivery to each recipient."""
 
     message: RelayMessage
     deliveries: tuple[DeliveryRecord, ...] = ()
@@ -90,7 +90,7 @@ class MessageParams(Record):
 
 
 class MessagesListParams(Record):
-    """The last messages of a room or conversation, before one of them."""
+    """The latest messages of a room or conversation, or those before one of them."""
 
     room: str
     before: str | None = None
@@ -104,32 +104,32 @@ class MessagesResult(Record):
 
 
 class ReadParams(MessageParams):
-    """All up to a message is read."""
+    """A message up to which everything is read."""
 
     sender: str | None = field(name="as", default=None)
 
 
 class ReactParams(ReadParams):
-    """An emoji under a message."""
+    """An emoji to add or remove under a message."""
 
     emoji: str
 
 
 class SearchParams(Record):
-    """Words to look for, in messages and in completed turns."""
+    """A search for words in messages and completed turns."""
 
     query: str
     limit: int = 20
 
 
 class SearchResult(Record):
-    """The best first."""
+    """The hits, best first."""
 
-    hits: tuple[told.SearchHit, ...]
+    hits: tuple[ws.SearchHit, ...]
 
 
 class InboxParams(Record):
-    """Whose inbox; by default that of whoever calls. `peek` looks without receiving."""
+    """The owner of an inbox; by default the caller. `peek` reads without receiving."""
 
     sender: str | None = field(name="as", default=None)
     limit: int = 50
@@ -147,7 +147,7 @@ class RoomCreateParams(Record):
 
 
 class RoomsListParams(Record):
-    """Which rooms to list."""
+    """A filter of rooms."""
 
     archived: bool = False
 
@@ -155,43 +155,43 @@ class RoomsListParams(Record):
 class RoomsResult(Record):
     """Rooms, by name."""
 
-    rooms: tuple[told.Room, ...]
+    rooms: tuple[ws.Room, ...]
 
 
 class RoomParams(Record):
-    """One room, and who joins or leaves it; by default whoever calls."""
+    """A room, and a participant; by default the caller."""
 
     room: str
     agent: str | None = None
 
 
 class RoomUpdateParams(RoomParams):
-    """A room's new topic."""
+    """A new topic of a room."""
 
     topic: str
 
 
 class ArchiveParams(RoomParams):
-    """Nobody writes in a room any more, or (`archived: false`) everybody may again."""
+    """A room to archive, or (`archived: false`) to open again."""
 
     archived: bool = True
 
 
 class InviteParams(Record):
-    """Someone else is to be in a room."""
+    """A room, and a participant to add to it."""
 
     room: str
     agent: str
 
 
 class MuteParams(RoomParams):
-    """A member hears only of mentions from now on, or (`muted: false`) of all again."""
+    """A room whose member gets only mentions from now on, or (`muted: false`) all messages again."""
 
     muted: bool = True
 
 
 class MembersResult(Record):
-    """Who is in a room."""
+    """The members of a room."""
 
     members: tuple[AgentIdentity, ...]
     muted: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ class MembersResult(Record):
 
 
 class AgentsListParams(Record):
-    """Which participants to list; those that are gone only if asked for."""
+    """A filter of participants. Those that have left are listed only with `gone`."""
 
     gone: bool = False
 
@@ -209,7 +209,7 @@ class AgentsListParams(Record):
 class AgentsResult(Record):
     """Participants, by name."""
 
-    agents: tuple[told.AgentInfo, ...]
+    agents: tuple[ws.AgentInfo, ...]
 
 
 # -- sessions: how those elsewhere take part, what they are asked, and operations on any of them -----------
@@ -222,7 +222,7 @@ class AgentParams(Record):
 
 
 class Registrant(Record):
-    """Who registers. Its id and its handle come from the relay."""
+    """The identity of a session that registers. The relay assigns its id and its handle."""
 
     name: str
     display_name: str | None = None
@@ -232,87 +232,88 @@ class Registrant(Record):
 
 
 class RegisterParams(Record):
-    """A session elsewhere takes part. Registering again under the same name goes on where it was."""
+    """The registration of an external session. Another one under the same name continues it."""
 
     identity: Registrant
     capabilities: AgentSessionCapabilities
     strict: bool = False
-    """Refuse with `name_taken` if someone has the name, also if that is the same session."""
+    """Refuses with `name_taken` if the name is in use, even by the same session."""
     lease_seconds: float | None = None
-    """How long it may take to answer with a receipt."""
+    """Seconds in which it must answer with a receipt."""
     url: str | None = None
-    """Where its messages are posted. Without it they go over the connection that registers, or are taken."""
+    """URL to which its messages are posted. Without it they go over the registering connection, or are
+    taken."""
 
 
 class RegisterResult(Record):
-    """Under which identity a session takes part."""
+    """The identity of a registered session."""
 
     identity: AgentIdentity
     lease_seconds: float
     secret: str | None = None
-    """What the messages to its `url` are signed with. It is shown this once."""
+    """Secret by which messages to its `url` are signed. It is shown only once."""
 
 
 class OperationParams(AgentParams):
-    """A session to release, pause, resume, fork or take a snapshot of. Adapters are asked with the same."""
+    """A session to release, pause, resume, fork or take a snapshot of. Adapters get the same parameters."""
 
     reason: str | None = None
 
 
 class OperationResult(Record):
-    """What a session does after an operation; of a fork, the new session; of a snapshot, what it holds."""
+    """The status after an operation; after a fork, the new session; after a snapshot, its content."""
 
     status: AgentStatus | None = None
-    agent: told.AgentInfo | None = None
+    agent: ws.AgentInfo | None = None
     snapshot: Metadata | None = None
 
 
 class ReportParams(AgentParams):
-    """What was observed of a session elsewhere, in its order."""
+    """Events of an external session, in their order."""
 
     events: tuple[AgentSessionEvent, ...]
 
 
 class ReportResult(Record):
-    """How many events were passed on, and the types of those that were not, since they are not declared."""
+    """The number of published events, and the types of the others, which the session does not declare."""
 
     passed_on: int
     undeclared: tuple[str, ...] = ()
 
 
-class Offer(Record):
-    """A message for a session elsewhere. `receiveMessage` asks with it; `deliveries.take` gives several."""
+class DeliveryOffer(Record):
+    """A message for an external session, in `receiveMessage` and in the result of `deliveries.take`."""
 
     agent: str
     message: RelayMessage
     context: MessageContext
     lease: str
-    """Names this attempt. A receipt that names it cannot be taken for that of another attempt."""
+    """Id of this attempt. A receipt with it cannot be mistaken for the receipt of another attempt."""
     lease_until: Moment
-    """After this moment the message is offered again, under the same delivery id."""
+    """Moment after which the message is offered again, under the same delivery id."""
 
 
 class HeldParams(OperationParams):
-    """A delivery that a session elsewhere holds: `flush` asks to surface it now, `cancel` to give it up."""
+    """A delivery that an external session holds: `flush` asks to surface it now, `cancel` to drop it."""
 
     delivery_id: str
 
 
 class TakeParams(AgentParams):
-    """Whose deliveries to take, how many at most, and how long to wait for the first."""
+    """The session whose deliveries are taken, their limit, and the time to wait for the first."""
 
     limit: int = 10
     wait_ms: int = 0
 
 
 class TakeResult(Record):
-    """Messages in their order. Each wants a receipt before its lease is over."""
+    """Messages in their order. Each needs a receipt before its lease expires."""
 
-    offers: tuple[Offer, ...]
+    offers: tuple[DeliveryOffer, ...]
 
 
 class ReceiptParams(Record):
-    """What became of a message that a session elsewhere was given, or holds."""
+    """A receipt of an external session for a message that it was offered, or holds."""
 
     receipt: MessageReceipt
     lease: str | None = None
@@ -322,11 +323,11 @@ class ReceiptParams(Record):
 
 
 class DeliveriesListParams(Record):
-    """Which deliveries to list: of an agent, in a state, of some messages, or only those that are stuck."""
+    """A filter of deliveries: of an agent, in a state, of some messages, or only those that are stuck."""
 
     agent: str | None = None
     messages: tuple[str, ...] = ()
-    """The ids of messages: of these alone."""
+    """Ids of messages whose deliveries are listed."""
     state: DeliveryState | None = None
     stuck: bool = False
     limit: int = 50
@@ -345,19 +346,19 @@ class DeliveryParams(Record):
 
 
 class ExtendParams(DeliveryParams):
-    """A delivery takes longer: its lease begins anew."""
+    """A delivery whose lease starts again."""
 
     lease: str | None = None
 
 
 class CancelParams(DeliveryParams):
-    """A delivery is not wanted any more."""
+    """A delivery to cancel."""
 
     reason: str | None = None
 
 
 class FlushParams(AgentParams):
-    """What waits for an agent is delivered now, in one mode or in any, or one delivery of it."""
+    """Waiting deliveries of an agent to deliver now: of one mode, of any, or only one."""
 
     mode: DeliveryMode | None = None
     delivery_id: str | None = None
@@ -366,39 +367,39 @@ class FlushParams(AgentParams):
 # -- events ------------------------------------------------------------------------------------------------
 
 
-class SubscribeParams(told.EventFilter):
-    """Which events to hear of, from now on or after one of them."""
+class SubscribeParams(ws.EventFilter):
+    """A subscription to events, from now on or after one of them."""
 
     after: str | None = None
 
 
 class SubscribeResult(Record):
-    """Where the events of a subscription begin."""
+    """The start of a subscription."""
 
     subscription: str
     source: Literal["live", "replay", "gap"] = field(name="from")
-    """`gap`: events after the one that was named are no longer there, up to `first`."""
+    """With `gap`, events between the requested one and `first` are no longer stored."""
     first: str
-    """Every event that the subscription brings has this id, or a later one."""
+    """Id of the first event that the subscription may bring."""
 
 
 class UnsubscribeParams(Record):
-    """One subscription of the connection."""
+    """A subscription of the connection to end."""
 
     subscription: str
 
 
 class WebhookResult(Record):
-    """A new webhook. What its posts are signed with is shown this once."""
+    """A new webhook, and the secret by which its posts are signed, which is shown only once."""
 
-    webhook: told.Webhook
+    webhook: ws.Webhook
     secret: str
 
 
 class WebhooksResult(Record):
     """All webhooks, the oldest first."""
 
-    webhooks: tuple[told.Webhook, ...]
+    webhooks: tuple[ws.Webhook, ...]
 
 
 # -- actions -----------------------------------------------------------------------------------------------
@@ -411,26 +412,26 @@ class ActionParams(Record):
 
 
 class ActionsResult(Record):
-    """The actions that whoever asks may invoke, by name."""
+    """The actions that the caller may invoke, by name."""
 
-    actions: tuple[told.ActionDescriptor, ...]
+    actions: tuple[ws.ActionDescriptor, ...]
 
 
 class InvokeParams(Record):
-    """Ask for an action. The same `invocationId` again is the same invocation."""
+    """An invocation of an action. The same `invocationId` again is the same invocation."""
 
     name: str
     input: Any = None
     invocation_id: str | None = None
     wait_ms: int = 0
-    """How long to wait for the outcome; by default the answer comes at once, and the outcome is an event."""
+    """Time to wait for the outcome, in milliseconds; by default the outcome is only an event."""
 
 
 class ActionRunParams(Record):
-    """What whoever registered an action is asked (`actions.run`). The answer is the action's output."""
+    """The parameters of `actions.run`, which asks an action's owner. The answer is the action's output."""
 
     invocation_id: str
-    """The same for a repeat."""
+    """Id of the invocation, the same for a repeat."""
     name: str
     input: Any = None
     caller: AgentIdentity
@@ -444,35 +445,35 @@ class TokenCreateParams(Record):
 
     agent: str | None = None
     kind: IdentityKind = IdentityKind.AGENT
-    """What a participant is who is new: whoever holds the token cannot say it."""
+    """Kind of a participant that is new: the holder of the token cannot choose it."""
     label: str = ""
 
 
 class TokenResult(Record):
-    """A new token. It is shown this once."""
+    """A new token. It is shown only once."""
 
     token: str
-    info: told.TokenInfo
+    info: ws.TokenInfo
 
 
 class DeviceLinkParams(Record):
-    """A code by which a device of the owner's gets a token of its own."""
+    """A request for a code by which a device of the owner gets its own token."""
 
-    role: told.Role = told.Role.OWNER
+    role: ws.Role = ws.Role.OWNER
     """`owner`, or `responder` for one that reads and answers."""
     name: str | None = None
-    """What the device is called; without one, it says so itself."""
+    """Name of the device; without one, the device names itself."""
 
 
 class DeviceLinkResult(Record):
-    """A code. It opens the door once."""
+    """A code. It can be redeemed once."""
 
     code: str
     expires_at: Moment
 
 
 class IdParams(Record):
-    """One token, or one webhook."""
+    """The id of a token or a webhook."""
 
     id: str
 
@@ -480,11 +481,11 @@ class IdParams(Record):
 class TokensResult(Record):
     """All tokens that are not revoked."""
 
-    tokens: tuple[told.TokenInfo, ...]
+    tokens: tuple[ws.TokenInfo, ...]
 
 
 class SecretParams(Record):
-    """A value that is masked from now on, wherever it turns up, as `[secret:name]`."""
+    """A value that is masked from now on, wherever it occurs, as `[secret:name]`."""
 
     name: str
     value: str
@@ -502,19 +503,19 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "messages.read": (ReadParams, Empty),
     "messages.retract": (MessageParams, SendResult),
     "messages.search": (SearchParams, SearchResult),
-    "inbox.get": (InboxParams, told.Inbox),
-    "rooms.create": (RoomCreateParams, told.Room),
+    "inbox.get": (InboxParams, ws.Inbox),
+    "rooms.create": (RoomCreateParams, ws.Room),
     "rooms.list": (RoomsListParams, RoomsResult),
-    "rooms.get": (RoomParams, told.Room),
-    "rooms.update": (RoomUpdateParams, told.Room),
-    "rooms.archive": (ArchiveParams, told.Room),
-    "rooms.join": (RoomParams, told.Room),
-    "rooms.leave": (RoomParams, told.Room),
-    "rooms.invite": (InviteParams, told.Room),
+    "rooms.get": (RoomParams, ws.Room),
+    "rooms.update": (RoomUpdateParams, ws.Room),
+    "rooms.archive": (ArchiveParams, ws.Room),
+    "rooms.join": (RoomParams, ws.Room),
+    "rooms.leave": (RoomParams, ws.Room),
+    "rooms.invite": (InviteParams, ws.Room),
     "rooms.members": (RoomParams, MembersResult),
-    "rooms.mute": (MuteParams, told.Room),
+    "rooms.mute": (MuteParams, ws.Room),
     "agents.list": (AgentsListParams, AgentsResult),
-    "agents.get": (AgentParams, told.AgentInfo),
+    "agents.get": (AgentParams, ws.AgentInfo),
     "sessions.register": (RegisterParams, RegisterResult),
     "sessions.unregister": (AgentParams, Empty),
     "sessions.report": (ReportParams, ReportResult),
@@ -530,20 +531,20 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
     "events.subscribe": (SubscribeParams, SubscribeResult),
     "events.unsubscribe": (UnsubscribeParams, Empty),
-    "actions.register": (told.ActionRegisterParams, told.ActionDescriptor),
+    "actions.register": (ws.ActionRegisterParams, ws.ActionDescriptor),
     "actions.unregister": (ActionParams, Empty),
     "actions.list": (Empty, ActionsResult),
-    "actions.invoke": (InvokeParams, told.InvokeResult),
+    "actions.invoke": (InvokeParams, ws.InvokeResult),
     "devices.link": (DeviceLinkParams, DeviceLinkResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (IdParams, Empty),
-    "webhooks.create": (told.WebhookParams, WebhookResult),
+    "webhooks.create": (ws.WebhookParams, WebhookResult),
     "webhooks.list": (Empty, WebhooksResult),
     "webhooks.delete": (IdParams, Empty),
     "secrets.register": (SecretParams, Empty),
 }
-"""Each method, with what it takes and what it gives back."""
+"""The methods, each with the types of its parameters and its result."""
 
 
 def read_params(method: str, given: Any) -> Record:
@@ -551,7 +552,7 @@ def read_params(method: str, given: Any) -> Record:
 
     Raises:
         MethodNotFound: There is no such method.
-        UnknownMode: They name a delivery mode that there is not.
+        UnknownMode: They name a delivery mode that does not exist.
         InvalidParams: They do not fit.
     """
     found = METHODS.get(method)
@@ -564,7 +565,7 @@ def read_params(method: str, given: Any) -> Record:
 
 
 def misfit(error: Mismatch) -> RelayError | InvalidParams:
-    """Why parameters are refused that do not fit."""
+    """Return the error for parameters that do not fit."""
     if error.field == "mode":
         problem = f"there is no such delivery mode: {error.problem}"
         return UnknownMode(problem, remedy=f"Use {', '.join(DeliveryMode)}")

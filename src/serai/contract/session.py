@@ -1,4 +1,4 @@
-"""The live boundary to one agent, and those who stand on either side of it.
+"""The protocols of a session: the boundary between the host and one agent.
 
 All are protocols, except `BasicSession`: a class need not inherit from them. The methods of one session are
 called by one task at a time, unless a docstring says otherwise.
@@ -18,32 +18,31 @@ from serai.contract.messages import RelayMessage
 from serai.errors import CapabilityUnsupported
 
 EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
-"""Is called with each event, in the order in which they happened. It must not block."""
+"""A function that is called with each event, in their order. It must not block."""
 
 Unsubscribe: TypeAlias = Callable[[], None]
-"""Ends a subscription. Calling it again does nothing."""
+"""A function that ends a subscription. A second call does nothing."""
 
 
 @runtime_checkable
 class AgentSession(Protocol):
-    """A session as the relay knows it.
+    """A session, as the relay uses it.
 
     Every session has all of these methods. Those that it does not declare in its capabilities raise
-    `CapabilityUnsupported`, as those do that a class inherits from here, and nobody who asks the capabilities
-    first ever calls them.
+    `CapabilityUnsupported`, as the inherited ones here do. Callers check the capabilities first.
     """
 
     identity: AgentIdentity
-    """Under which name the session takes part."""
+    """Identity under which the session takes part."""
     capabilities: AgentSessionCapabilities
-    """What it can do. This does not change while it is registered."""
+    """Capabilities of the session. They do not change while it is registered."""
 
     @abstractmethod
     async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
-        """Take a message in, and say what became of it.
+        """Receive a message, and return the receipt.
 
         `context.id` is an idempotency key: a repeat surfaces nothing again and returns the earlier receipt.
-        Every call ends in a receipt; an exception counts as a failure that may be tried again.
+        Every call ends in a receipt; an exception counts as a failure that may be retried.
 
         Calls may overlap. Cancelling leaves open whether the message surfaced; a repeat settles it.
         """
@@ -52,13 +51,13 @@ class AgentSession(Protocol):
     def on_event(self, handler: EventHandler) -> Unsubscribe:  # noqa: ARG002 - there is nothing to call it with
         """Call `handler` with each event from now on, until the returned function is called.
 
-        Only the events that `capabilities.events.emits` names are promised. A session that emits none never
+        Only the events that `capabilities.events.emits` names are guaranteed. A session that emits none never
         calls the handler. Secrets are masked before an event is emitted.
         """
         return lambda: None
 
     async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
-        """Undo what creating the session did. Releasing it again does nothing.
+        """Release everything that the session holds. Releasing it again does nothing.
 
         Cancelling leaves the session half released; only another `release` may follow.
         """
@@ -69,18 +68,18 @@ class AgentSession(Protocol):
         raise _refusal(self, LifecycleOperation.PAUSE)
 
     async def resume(self) -> None:
-        """Go on where `pause` stopped. Cancelling leaves the session paused."""
+        """Continue after `pause`. Cancelling leaves the session paused."""
         raise _refusal(self, LifecycleOperation.RESUME)
 
     async def fork(self) -> AgentSession:
-        """Make a second session that starts with what this one knows; both then go their own ways.
+        """Create a second session with the same history. From then on both are independent.
 
-        Cancelling makes no session.
+        Cancelling creates no session.
         """
         raise _refusal(self, LifecycleOperation.FORK)
 
     async def snapshot(self) -> dict[str, Any]:
-        """The session's state as JSON that its harness can read. It goes on, and cancelling is harmless."""
+        """Return the session's state as JSON that its harness can read. Cancelling is safe."""
         raise _refusal(self, LifecycleOperation.SNAPSHOT)
 
 
@@ -92,7 +91,7 @@ def _refusal(session: AgentSession, operation: LifecycleOperation) -> Capability
 
 
 class BasicSession(AgentSession):
-    """A session to inherit from: write `receive_message`, and override what your agent can really do."""
+    """A base class for sessions: implement `receive_message`, and override what your agent supports."""
 
     def __init__(self, identity: AgentIdentity, capabilities: AgentSessionCapabilities) -> None:
         self.identity = identity
@@ -101,7 +100,7 @@ class BasicSession(AgentSession):
 
 @runtime_checkable
 class AgentDeliveryAdapter(Protocol):
-    """What knows how messages get into one runtime.
+    """Delivers messages into one runtime.
 
     An adapter that inherits from this class need not write `flush` and `cancel`: it then refuses them.
     """
@@ -112,7 +111,7 @@ class AgentDeliveryAdapter(Protocol):
         ...
 
     async def flush(self, delivery_id: str | None = None) -> list[MessageReceipt]:  # noqa: ARG002 - for those who override it
-        """Surface what is held now: one delivery, or all in their order. Returns a receipt for each.
+        """Surface held deliveries now: one, or all in their order. Return a receipt for each.
 
         Cancelling stops between two deliveries.
 
@@ -122,7 +121,7 @@ class AgentDeliveryAdapter(Protocol):
         raise CapabilityUnsupported("delivery.flush", "flush")
 
     async def cancel(self, delivery_id: str, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
-        """Give up a delivery that is held and not yet surfaced. One that has surfaced stays as it is.
+        """Drop a delivery that is held and has not surfaced. One that has surfaced stays as it is.
 
         Raises:
             CapabilityUnsupported: The adapter cannot take a message back.

@@ -1,4 +1,4 @@
-"""What there is in a workspace, as those are told who may see it: rooms, agents, events, actions, tokens."""
+"""The contents of a workspace, as callers see them: rooms, agents, events, actions, tokens."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from serai.contract.record import Metadata, Moment, Record
 
 
 class Role(StrEnum):
-    """What a token lets its holder do."""
+    """The permissions of a token's holder."""
 
     OWNER = "owner"
-    """Everything, also AHP."""
+    """Everything, including AHP."""
     AGENT = "agent"
-    """What one participant may: its own messages, its own deliveries."""
+    """The rights of one participant: its own messages and its own deliveries."""
     OBSERVER = "observer"
-    """Read what is for all to see, and nothing else."""
+    """Read what is public, and nothing else."""
     RESPONDER = "responder"
-    """Read everything, also over AHP, and answer approvals and questions: for a device of the owner's."""
+    """Read everything, including AHP, and answer approvals and questions: for a device of the owner."""
 
 
 class RoomKind(StrEnum):
-    """What sort of conversation it is."""
+    """The kind of a room."""
 
     CHANNEL = "channel"
     DM = "dm"
@@ -41,23 +41,23 @@ class Room(Record):
     id: str
     kind: RoomKind
     name: str
-    """`#ops`; of a conversation, the handles of its members."""
+    """Name such as `#ops`; for a conversation, the handles of its members."""
     topic: str | None = None
     archived: bool = False
     members: tuple[str, ...] = ()
-    """The handles of those who are in it."""
+    """Handles of its members."""
     created_at: Moment
 
 
 class UnreadRoom(Record):
-    """A room or conversation with messages that are not read."""
+    """A room or conversation with unread messages."""
 
     room: Room
     unread: int
 
 
 class RecentReaction(Record):
-    """Someone reacted to a message of the inbox's owner."""
+    """A reaction to a message of the inbox's owner."""
 
     message_id: str
     emoji: str
@@ -66,24 +66,24 @@ class RecentReaction(Record):
 
 
 class Inbox(Record):
-    """What waits for a participant."""
+    """The unread messages, mentions and reactions of a participant."""
 
     rooms: tuple[UnreadRoom, ...] = ()
     conversations: tuple[UnreadRoom, ...] = ()
     mentions: tuple[RelayMessage, ...] = ()
     messages: tuple[RelayMessage, ...] = ()
-    """What was delivered by fetching this inbox, oldest first."""
+    """Messages that were delivered by fetching this inbox, oldest first."""
     reactions: tuple[RecentReaction, ...] = ()
 
 
 class SearchHit(Record):
-    """A message, or a turn of a session, that has the words."""
+    """A message, or a turn of a session, that matches a search."""
 
     message: RelayMessage | None = None
     session: str | None = None
     turn_id: str | None = None
     text: str = ""
-    """Of a turn: what was asked and answered."""
+    """Question and answer of a turn."""
 
 
 class AgentInfo(Record):
@@ -94,37 +94,37 @@ class AgentInfo(Record):
     status: AgentStatus | None = None
     capabilities: AgentSessionCapabilities | None = None
     waiting: int = 0
-    """How many deliveries wait for it."""
+    """Number of deliveries that wait for it."""
 
 
 class WorkspaceEvent(Record):
-    """Something that happened in the workspace. With its id as `after`, all later ones can be had again."""
+    """An event of the workspace. With its id as `after`, all later ones can be replayed."""
 
     id: str
     workspace_id: str
     type: str
     at: Moment
     actor: str | None = None
-    """The id of who did it."""
+    """Id of the participant who caused it."""
     subject: str | None = None
-    """The id of whom it is about."""
+    """Id of the participant whom it is about."""
     data: Metadata = field(default_factory=dict)
     correlation_id: str | None = None
 
     @property
     def message(self) -> RelayMessage | None:
         """The message that it is about."""
-        told = self.data.get("message")
-        return None if told is None else msgspec.convert(told, RelayMessage)
+        message = self.data.get("message")
+        return None if message is None else msgspec.convert(message, RelayMessage)
 
     @property
     def reason(self) -> str | None:
-        """Why a delivery was put off, or has failed."""
+        """The reason why a delivery was deferred, or has failed."""
         return self.data.get("reason")
 
 
 class EventFilter(Record):
-    """Which events: by type (`delivery.*`), agent and room."""
+    """A filter of events: by type (`delivery.*`), agent and room."""
 
     types: tuple[str, ...] = ()
     agent: str | None = None
@@ -132,42 +132,42 @@ class EventFilter(Record):
 
 
 class WebhookParams(EventFilter):
-    """Where events are posted from now on, signed."""
+    """A webhook to create: events are posted to it from now on, signed."""
 
     url: str
 
 
 class Webhook(WebhookParams):
-    """A webhook, and how far it is."""
+    """A webhook, and its progress."""
 
     id: str
     delivered_until: str
-    """The last event that was taken there, or passed over since it is not wanted."""
+    """Id of the last event that was posted there, or skipped by the filter."""
     error: str | None = None
-    """Why the next one is still tried."""
+    """Error of the last attempt, while the next event is being retried."""
 
 
 class ActionRegisterParams(Record):
-    """Something that whoever registers it does for others, as long as its connection is there."""
+    """An action to register, which exists as long as its owner's connection."""
 
     name: str
     description: str = ""
     input_schema: Metadata = field(default_factory=dict)
-    """JSON Schema; empty for anything."""
+    """JSON Schema of the input; empty for anything."""
     output_schema: Metadata | None = None
     available_to: tuple[str, ...] | None = None
-    """Names, handles, ids, globs of them, or tags of those who may ask for it; absent for everyone."""
+    """Names, handles, ids, globs of them, or tags of those who may invoke it; absent for everyone."""
 
 
 class ActionDescriptor(ActionRegisterParams):
     """A registered action."""
 
     owner: str | None = None
-    """The handle of who registered it; absent for what the host does itself."""
+    """Handle of its owner; absent for actions of the host itself."""
 
 
 class ActionState(StrEnum):
-    """How far an invocation has come."""
+    """The progress of an invocation."""
 
     INVOKED = "invoked"
     COMPLETED = "completed"
@@ -176,7 +176,7 @@ class ActionState(StrEnum):
 
 
 class InvokeResult(Record):
-    """An invocation, and its outcome where it was waited for."""
+    """An invocation, and its outcome if the call has waited for it."""
 
     invocation_id: str
     state: ActionState = ActionState.INVOKED
@@ -187,7 +187,7 @@ class InvokeResult(Record):
 
 
 class TokenInfo(Record):
-    """A token, by the beginning of its digest."""
+    """A token, identified by the beginning of its digest."""
 
     id: str
     role: Role

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.extensions import (
     AgentsResult,
     InstallAgentParams,

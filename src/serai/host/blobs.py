@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from serai.ahp import actions as a, types as t
-from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.errors import ProtocolError
 from serai.redact.redactor import decode_base64
 from serai.store.contract import BlobRow, Store

@@ -16,8 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a, wire
-from serai.ahp.commands import CreateSessionParams
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, CreateSessionParams
 from serai.ahp.types import ROOT, FreeForm, RootState
 from serai.config.settings import Settings
 from serai.contract import (

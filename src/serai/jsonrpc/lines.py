@@ -1,7 +1,7 @@
-"""The patient codec: one message per line, as programs write them to a pipe.
+"""The tolerant codec: one message per line, as programs write them to a pipe.
 
-Agents also write what is no message at all (log lines, banners, progress bars): that is noise, and never an
-error. Text that they cut in half, or numbers that JSON does not have, are mended.
+Agents also write lines that are no messages (logs, banners, progress bars): these are noise, and never an
+error. Characters that are cut in half, and numbers that JSON does not have, are repaired.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import InvalidRequest, ParseError
 from serai.jsonrpc.messages import (
     INTERNAL_ERROR,
@@ -27,19 +27,19 @@ from serai.jsonrpc.messages import (
 )
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""The longest line that is read, in bytes."""
+"""Longest line that is read, in bytes."""
 
 
-class Lines:
-    """Cuts bytes into lines, and keeps what has come of the last one. Whoever feeds it looks at `size`."""
+class LineSplitter:
+    """Splits bytes into lines, and keeps the incomplete last one. The caller has to check `size`."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self.size = 0
-        """How much of an incomplete line is kept, in bytes."""
+        """Size of the incomplete line, in bytes."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are complete now, without their ends."""
+        """Return the lines that are complete now, without their ends."""
         lines = data.split(b"\n")
         if self._pieces and len(lines) > 1:
             self._pieces.append(lines[0])
@@ -51,7 +51,7 @@ class Lines:
         return lines
 
     def rest(self) -> bytes:
-        """Take what came last without a line's end."""
+        """Remove the incomplete line, and return it."""
         rest = b"".join(self._pieces)
         self._pieces.clear()
         self.size = 0
@@ -64,10 +64,10 @@ _write = msgspec.json.Encoder().encode
 
 
 class LineCodec:
-    """Messages with plain JSON as parameters and results, and ids of any kind."""
+    """A codec for messages with plain JSON as parameters and results, and ids of any kind."""
 
     def decode(self, line: bytes) -> Message | None:
-        """The message in a line; `None` when it is noise.
+        """Return the message in a line; `None` when it is noise.
 
         Raises:
             InvalidRequest: It was meant as a request, but cannot be one.
@@ -88,7 +88,7 @@ class LineCodec:
         return message_of(plain)
 
     def encode(self, message: Message) -> bytes:
-        """One line.
+        """Return a message as one line.
 
         Raises:
             ParseError: The message holds text that is not Unicode.
@@ -99,13 +99,13 @@ class LineCodec:
             raise ParseError(f"text that is not Unicode cannot be sent: {problem}") from None
 
     def result(self, method: str, value: Any) -> Any:
-        """The result as it came."""
+        """Return the result unchanged."""
         del method
         return value
 
 
 def message_of(plain: Any) -> Message | None:
-    """The message that plain JSON is; `None` when it is none.
+    """Convert plain JSON to a message; return `None` when it is none.
 
     Raises:
         InvalidRequest: It was meant as a request, but cannot be one.
@@ -129,15 +129,15 @@ def message_of(plain: Any) -> Message | None:
     return Request(id=request_id, method=method, params=params)
 
 
-def _error(told: Any) -> ErrorObject:
-    """An error as far as it is one: some agents send a sentence, or leave the message to the data."""
-    if not _is_object(told):
-        return ErrorObject(code=INTERNAL_ERROR, message=str(told))
-    code, message = told.get("code"), told.get("message")
+def _error(error: Any) -> ErrorObject:
+    """Convert an error, even an incomplete one: some agents send a sentence, or no message."""
+    if not _is_object(error):
+        return ErrorObject(code=INTERNAL_ERROR, message=str(error))
+    code, message = error.get("code"), error.get("message")
     return ErrorObject(
         code=code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
         message=message if isinstance(message, str) else "",
-        data=told.get("data"),
+        data=error.get("data"),
     )
 
 
@@ -150,16 +150,16 @@ def _is_id(value: Any) -> TypeGuard[RequestId]:
 
 
 _HALF = re.compile("[\ud800-\udfff]")
-"""Half a character: agents cut their text between the halves of an emoji, and then escape them."""
+"""Half of a surrogate pair: agents cut their text inside an emoji, and then escape the halves."""
 
 
 def mended(line: bytes) -> bytes:
-    """The line with a replacement character for whatever is no text, and `null` for what is no number."""
+    """Repair a line: put U+FFFD for bytes that are not text, and `null` for values that are not numbers."""
     text = line.decode(errors="replace")
     try:
         checked(text)
-        plain = json.loads(text, parse_constant=lambda _: None)  # it takes what other writers of JSON write
+        plain = json.loads(text, parse_constant=lambda _: None)  # it accepts NaN and Infinity
         text = _HALF.sub("\ufffd", json.dumps(plain, ensure_ascii=False, allow_nan=False))
     except (ValueError, RecursionError, ParseError):
-        pass  # it is no JSON at all
+        pass  # it is not JSON at all
     return text.encode()

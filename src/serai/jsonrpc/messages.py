@@ -15,7 +15,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 REQUEST_CANCELLED = -32800
-"""ACP: the request was withdrawn."""
+"""ACP: the request was cancelled."""
 AUTH_REQUIRED = -32000
 """ACP: a person has to sign in."""
 TOO_MANY_REQUESTS = -32000
@@ -24,11 +24,11 @@ RESOURCE_NOT_FOUND = -32002
 """ACP: there is no such file or session."""
 
 RequestId: TypeAlias = int | float | str | None
-"""The id of a request, echoed as it came. AHP's ids are numbers."""
+"""The id of a request, which is echoed unchanged. AHP's ids are numbers."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A command that wants an answer."""
+    """A request, which expects an answer."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     id: RequestId
@@ -37,7 +37,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """A message that nobody answers. The parameters of an unknown method are plain JSON."""
+    """A message without an answer. The parameters of an unknown method are plain JSON."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     method: str
@@ -45,7 +45,7 @@ class Notification(Struct, frozen=True, kw_only=True):
 
 
 class Success(Struct, frozen=True, kw_only=True):
-    """The answer to a command. A decoded one is as raw as its codec leaves it."""
+    """The answer to a request. The codec may leave a received result undecoded."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     id: RequestId
@@ -53,7 +53,7 @@ class Success(Struct, frozen=True, kw_only=True):
 
 
 class ErrorObject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a command failed."""
+    """The error of a request."""
 
     code: int
     message: str
@@ -61,19 +61,19 @@ class ErrorObject(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """The answer to a command that failed, or (without an id) to a frame that could not be read."""
+    """The answer to a failed request, or (without an id) to a frame that could not be read."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     id: RequestId
     error: ErrorObject
 
     @classmethod
-    def of(cls, error: ProtocolError) -> Failure:
-        """The answer that tells of this error."""
+    def from_error(cls, error: ProtocolError) -> Failure:
+        """Return the answer for an error."""
         return cls(id=error.id, error=ErrorObject(code=error.number, message=str(error), data=error.data))
 
     def to_error(self) -> ProtocolError:
-        """The error that this answer tells of, to be raised."""
+        """Return the error of this answer, to be raised."""
         error = self.error
         return ProtocolError(error.message, id=self.id, number=error.code, data=error.data)
 
@@ -82,7 +82,7 @@ Message: TypeAlias = Request | Notification | Success | Failure
 
 
 class _Outline(Struct):
-    """What tells whose id a frame has. msgspec passes over all else without making values of it."""
+    """The part of a frame that shows whose id it has. msgspec skips the rest without decoding it."""
 
     id: int | float | str | None = None
     result: Raw = Raw(b"")
@@ -91,13 +91,13 @@ class _Outline(Struct):
 
 _read_outline = msgspec.json.Decoder(_Outline).decode
 _HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""The escape of half a character, which JavaScript can write and JSON cannot have."""
+"""Escape of a lone surrogate, which JavaScript can write, but JSON must not contain."""
 
 
 def id_of_request(frame: bytes | str) -> RequestId:
-    """The id of a request that cannot be read otherwise, so that its sender gets an answer.
+    """Return the id of a request that cannot be decoded, so that its sender gets an answer.
 
-    `None` for answers: the id of an answer is not the sender's own.
+    Return `None` for answers: the id of an answer is not the sender's own.
     """
     data = frame.encode(errors="replace") if isinstance(frame, str) else frame
     try:

@@ -1,4 +1,4 @@
-"""One end of a conversation: gives ids to our requests, and matches answers with them."""
+"""One end of a connection: assigns ids to our requests, and matches answers with them."""
 
 from __future__ import annotations
 
@@ -15,53 +15,40 @@ Ticket = TypeVar("Ticket")
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[Ticket]):
-    """A request of ours has its answer: a result, or an error."""
+    """The answer to one of our requests: a result, or an error."""
 
     ticket: Ticket
     result: Any
     error: SeraiError | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A frame that is no message. Its error can be sent as the answer."""
-
-    error: ProtocolError
-
-
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[Ticket]):
-    method: str
-    ticket: Ticket
-
-
 class Peer(Generic[Ticket]):
-    """The requests of ours that have no answer yet, each with a ticket for whoever waits.
+    """Our requests that have no answer yet, each with a ticket for the caller that waits.
 
     Args:
-        codec: How frames are written and read.
+        codec: The codec for frames.
         first_id: The id of the first request; the next ones count up.
     """
 
     def __init__(self, codec: LineCodec | StrictCodec, first_id: int = 1) -> None:
         self._codec = codec
         self._next_id = first_id
-        self._calls: dict[RequestId, _Call[Ticket]] = {}
+        self._calls: dict[RequestId, tuple[str, Ticket]] = {}
 
     def request(self, method: str, params: Any, ticket: Ticket) -> tuple[int, bytes]:
-        """The id and the frame of a new request. The ticket comes back with its answer.
+        """Return the id and the frame of a new request. The ticket is returned with its answer.
 
         Raises:
-            ParseError: The parameters hold text that is not Unicode. Nothing was asked.
+            ParseError: The parameters hold text that is not Unicode. Nothing is pending then.
         """
         call_id = self._next_id
         frame = self._codec.encode(Request(id=call_id, method=method, params=params))
         self._next_id += 1
-        self._calls[call_id] = _Call(method, ticket)
+        self._calls[call_id] = method, ticket
         return call_id, frame
 
     def notify(self, method: str, params: Any) -> bytes:
-        """The frame of a notification.
+        """Return the frame of a notification.
 
         Raises:
             ParseError: The parameters hold text that is not Unicode.
@@ -69,7 +56,7 @@ class Peer(Generic[Ticket]):
         return self._codec.encode(Notification(method=method, params=params))
 
     def answer(self, request_id: RequestId, result: Any) -> bytes:
-        """The frame that answers a request.
+        """Return the frame that answers a request.
 
         Raises:
             ParseError: The result holds text that is not Unicode.
@@ -77,47 +64,49 @@ class Peer(Generic[Ticket]):
         return self._codec.encode(Success(id=request_id, result=result))
 
     def refuse(self, error: SeraiError, request_id: RequestId = None) -> bytes:
-        """The frame that answers a request with an error, under the id that the error has, or this one."""
+        """Return the frame that answers a request with an error, with the error's own id or this one."""
         if not isinstance(error, ProtocolError):
             error = ProtocolError(str(error), data=error.to_wire())
         if request_id is not None:
             error.id = request_id
-        return self._codec.encode(Failure.of(error))
+        return self._codec.encode(Failure.from_error(error))
 
-    def receive(self, frame: bytes) -> Message | Answered[Ticket] | Unreadable | None:
-        """Read one frame; `None` when it is noise.
+    def receive(self, frame: bytes) -> Message | Answered[Ticket] | ProtocolError | None:
+        """Read one frame; return `None` when it is noise.
 
-        An answer that nobody waits for, or not any more, comes back as it is.
+        An answer that nobody waits for is returned as a message. For a frame that is no message,
+        the error is returned: it can be sent as the answer.
         """
         try:
             message = self._codec.decode(frame)
         except ProtocolError as error:
-            # Its traceback leads to the frame, and the frame to it: they would keep each other for long.
+            # The error and its stack frame refer to each other: without this both would stay in memory.
             error.__context__ = None
-            return Unreadable(error.with_traceback(None))
+            return error.with_traceback(None)
         if isinstance(message, Success | Failure):
             return self._answered(message)
         return message
 
     def _answered(self, message: Success | Failure) -> Success | Failure | Answered[Ticket]:
-        # 3.0 finds 3: some languages have one kind of number. True would find 1.
+        # 3.0 equals 3, since some languages have one kind of number. But True would equal 1.
         is_ours = isinstance(message.id, int | float) and not isinstance(message.id, bool)
         call = self._calls.pop(message.id, None) if is_ours else None
         if call is None:
             return message
+        method, ticket = call
         if isinstance(message, Failure):
-            return Answered(call.ticket, None, message.to_error())
+            return Answered(ticket, None, message.to_error())
         try:
-            return Answered(call.ticket, self._codec.result(call.method, message.result), None)
+            return Answered(ticket, self._codec.result(method, message.result), None)
         except SeraiError as error:
-            return Answered(call.ticket, None, error)
+            return Answered(ticket, None, error)
 
     def forget(self, call_id: int) -> None:
-        """Wait for an answer no longer. When it comes, `receive` gives it as it is."""
+        """Stop waiting for an answer. If it arrives, `receive` returns it as a message."""
         self._calls.pop(call_id, None)
 
     def forget_all(self) -> list[Ticket]:
-        """Wait for nothing any more, since the connection is over. Returns all who waited."""
-        tickets = [call.ticket for call in self._calls.values()]
+        """Stop waiting for all answers, since the connection has ended. Return all tickets."""
+        tickets = [ticket for _, ticket in self._calls.values()]
         self._calls.clear()
         return tickets

@@ -1,7 +1,7 @@
-"""The strict codec: one message per frame, read straight into types, or refused with what is wrong.
+"""The strict codec: one message per frame, decoded straight into types, or refused with the reason.
 
-Whatever the frame holds, `decode` gives a message or raises one of `serai.errors`: `ParseError`,
-`InvalidRequest`, `MethodNotFound` or `InvalidParams`, which carries the id to answer to.
+For any frame, `decode` returns a message or raises one of `serai.errors`: `ParseError`,
+`InvalidRequest`, `MethodNotFound` or `InvalidParams`, with the id of the request.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeAlias, Union
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 
-from serai.contract.record import mismatch
-from serai.depth import MAX_DEPTH, checked
+from serai.contract.record import MAX_DEPTH, checked, mismatch
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError
 from serai.jsonrpc.messages import (
     ErrorObject,
@@ -31,7 +30,7 @@ _UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
 
 
 class _Frame(Struct):
-    """A frame with its inner parts unread, for all that is not read in one pass."""
+    """A frame whose inner parts are not decoded yet, for frames that are not decoded in one pass."""
 
     jsonrpc: Literal["2.0"]
     id: _Number | str | UnsetType | None = UNSET
@@ -45,7 +44,7 @@ _read_frame = msgspec.json.Decoder(_Frame).decode
 
 
 class StrictCodec:
-    """A protocol whose methods are known, with numbers for ids.
+    """A codec for a protocol with known methods, and with numbers as ids.
 
     Args:
         requests: The types of the parameters and of the result of each command.
@@ -70,9 +69,9 @@ class StrictCodec:
         self.encode = write
 
     def within(self, max_depth: int, max_values: int | None) -> StrictCodec:
-        """The same, for frames that are less deeply nested and have no more values than this.
+        """Return a copy of this codec with other bounds on nesting and on the number of values.
 
-        A host allows less than a client: what it takes in comes out again inside larger things.
+        A host allows less than a client: what it accepts is sent on inside larger values.
         """
         limited = copy(self)
         limited.max_depth = max_depth
@@ -92,7 +91,7 @@ class StrictCodec:
             data = checked(frame, self.max_depth, self.max_values)
             try:
                 known = self._read_known(data)
-            except _UNREADABLE:  # an answer, something newer than we are, or an error to be named
+            except _UNREADABLE:  # an answer, a field of a newer version, or an error to report
                 return self._read_slowly(data)
         except ParseError as error:
             error.id = id_of_request(frame)
@@ -103,7 +102,7 @@ class StrictCodec:
         return Request(id=known.id, method=method, params=known.params)
 
     def result(self, method: str, value: Any) -> Any:
-        """The typed result of a command; `value` as `decode` left it.
+        """Decode the result of a command from `value`, as `decode` has left it.
 
         Raises:
             Mismatch: The result is not what that command answers.
@@ -111,7 +110,7 @@ class StrictCodec:
         return self._read(bytes(value), self._commands[method][1])
 
     def _read_slowly(self, data: bytes) -> Message:
-        self._read(data, Any)  # all of it has to be JSON, also what msgspec skips
+        self._read(data, Any)  # the whole frame has to be JSON, also the parts that msgspec skips
         try:
             frame = _read_frame(data)
         except _UNREADABLE as error:
@@ -139,11 +138,11 @@ class StrictCodec:
 
 
 def _known_frames(requests: Mapping[str, tuple[Any, Any]], notifications: Mapping[str, Any]) -> Any:
-    """Every method's frame as one union, told apart by `method`: most frames are read in one pass."""
+    """Make one union of all methods' frames, with `method` as its tag, to decode frames in one pass."""
     head = ("jsonrpc", Literal["2.0"])
     shapes = {name: [head, ("id", _Number), ("params", params)] for name, (params, _) in requests.items()}
     shapes |= {name: [head, ("params", params)] for name, params in notifications.items()}
-    # Nothing else may stand in them: with an id, a notification's name is an unknown command.
+    # Other fields are forbidden: with an id, the name of a notification is an unknown command.
     frames = [
         defstruct(name, shape, tag_field="method", tag=name, forbid_unknown_fields=True)
         for name, shape in shapes.items()
@@ -153,7 +152,7 @@ def _known_frames(requests: Mapping[str, tuple[Any, Any]], notifications: Mappin
 
 def _response(frame: _Frame) -> Success | Failure:
     if frame.id is UNSET or bool(frame.result) == bool(frame.error):
-        # Without either it was meant as a request; the id of an answer is not the sender's own.
+        # Without result and error it was meant as a request; the id of an answer is not the sender's own.
         request_id = None if frame.id is UNSET or frame.result else frame.id
         problem = "not a JSON-RPC message: it has a method, or an id with either a result or an error"
         raise InvalidRequest(problem, id=request_id)

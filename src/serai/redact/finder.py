@@ -1,10 +1,10 @@
-"""Finds where in a text a credential may begin: what stands before its secret, whole.
+"""Finds the leads in a text: the characters that stand before a secret, such as `password=`.
 
-A text that comes in pieces is looked at again from `LONGEST_LEAD` characters before its end, so nothing is
-missed that was not whole yet. What looks for the secret itself is in `shape_stage`.
+A text that comes in pieces is searched again from `LONGEST_LEAD` characters before its end, so that leads
+which were incomplete are found. `shape_stage` looks for the secret itself.
 
-In much text, what cannot begin a shape is passed over first, by expressions that begin with one rare
-character each: of these, C code looks at a character in a third of a nanosecond, and at all possible
+In long text, parts that cannot begin a shape are skipped first, by expressions that begin with one rare
+character each: C code compares a character with these in a third of a nanosecond, and with all possible
 beginnings in 20.
 """
 
@@ -17,35 +17,35 @@ from typing import NamedTuple
 from serai.redact.shapes import ASSIGNED, SEPARATORS, SHAPES, Shape
 
 LOOK_BEHIND = 4
-"""How many characters before its beginning a shape may look at."""
+"""Most characters before its beginning that a shape looks at."""
 LONGEST_LEAD = 80
-"""No shape has more characters before its secret, and none has a line's end among them."""
+"""Longest lead of a shape, in characters. No lead has a line break."""
 _ANCHOR = 4
-"""How many of a shape's first characters are looked for before the shape itself is tried."""
+"""Number of a shape's first characters that are searched for before the whole shape is tried."""
 UNSEEN = _ANCHOR - 1
-"""How many characters at the end of a text may hide the beginning of a shape."""
+"""Number of characters at the end of a text that may be the beginning of a shape."""
 
 _RARE = "_-:.JIGkbcvwpghu"
-"""Characters that are rare in prose. Most beginnings of shapes have one of them."""
+"""Characters that are rare in prose. Most beginnings of shapes contain one of them."""
 _RAREST = "_-.:JIb"
-"""Those of them to look for in much text. All beginnings have one, but for a few names."""
+"""The rare characters to search for in long text. All beginnings but a few names contain one."""
 _DECIDED = 64
-"""So many characters are enough to tell that a shape cannot begin where they do."""
+"""Number of characters that decide whether a shape can begin at the first of them."""
 _FEW, _BLOCK = 128, 4096
-"""In less text than a few characters that does not pay; in more it is done block by block."""
+"""Shortest text for that search, and the size of its blocks, in characters."""
 
 
 class Lead(NamedTuple):
-    """What stands before a secret, if it is one."""
+    """The characters before a possible secret."""
 
     shape: Shape
     start: int
     value: int
-    """Where the candidate begins."""
+    """Position where the candidate begins."""
 
 
 def find(text: str, start: int, done: int = 0) -> Lead | None:
-    """The first lead that begins at `start` or after it, and ends after `done`."""
+    """Find the first lead that begins at `start` or later, and ends after `done`."""
     for block, stop in _blocks(text, start):
         start = place = block
         while hint := _GLANCE.search(text, place, stop + 2 * UNSEEN):
@@ -59,13 +59,13 @@ def find(text: str, start: int, done: int = 0) -> Lead | None:
 
 
 def is_quiet(text: str, start: int) -> bool:
-    """Whether no lead begins after `start`, told quickly: one may in the last `UNSEEN` characters."""
+    """Tell quickly that no lead begins after `start`, except perhaps in the last `UNSEEN` characters."""
     *suspicious, (start, _) = _blocks(text, start)
     return not suspicious and _GLANCE.search(text, start) is None
 
 
 def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where in a text a shape may begin: ranges, in their order."""
+    """Yield the ranges of a text in which a shape may begin, in their order."""
     edge = len(text) - _DECIDED
     needs: list[tuple[str, re.Pattern[str]]] = []
     if edge - start > _FEW:
@@ -80,9 +80,9 @@ def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _by_rarest(rare: str, words: Iterable[tuple[str, bool]]) -> dict[str, list[str]]:
-    """Expressions for words, which may be in any case, each found at the rarest of its characters.
+    """Make expressions for words, which may be in any case, each anchored at its rarest character.
 
-    Whatever begins with a common letter takes long: at each of them all that may follow is tried.
+    An expression that begins with a common letter is slow: at each of them all continuations are tried.
     """
     groups: dict[str, list[str]] = {}
     for word, any_case in words:
@@ -101,7 +101,7 @@ def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:
 
 
 def _needs() -> list[tuple[str, re.Pattern[str]]]:
-    """Rare characters, each with the expression for what stands around it: to look for in much text."""
+    """Return rare characters, each with the expression for its surroundings: to search long text for."""
     groups = _by_rarest(_RAREST, (word for word in _WORDS if not set(_RAREST).isdisjoint(word[0])))
     for separator in SEPARATORS:  # a name, or its beginning, may be a plain word
         groups.setdefault(separator, []).append(ASSIGNED)
@@ -115,7 +115,8 @@ _LEADS = re.compile(
     f"{_WORD_BEGINS}(?:{'|'.join(shape.lead for shape in _SHAPES if shape.at_word)})|"
     + "|".join(shape.lead for shape in _SHAPES if not shape.at_word)
 )
-"""Each shape has an empty group at its end, by which it is known: at its beginning `re` would take longer."""
+"""All leads in one expression. An empty group at the end identifies each shape: at its beginning it would be
+slower."""
 _WORDS = [(word, shape.any_case) for shape in SHAPES for word in shape.words]
 _GLANCE = _alternatives(_by_rarest(_RARE, ((word[:_ANCHOR], any_case) for word, any_case in _WORDS)).items())
 _NEEDS = _needs()

@@ -1,9 +1,9 @@
-"""Secrets whose value is known: found wherever they stand, also in their common encodings.
+"""Masks secrets with known values, wherever they are, also in their common encodings.
 
-To look for hundreds of values at once, only every fifth place of a text is looked at: the four characters
-there are looked up among the first windows of all values. A value has at least eight characters, so wherever
-it begins, one of its first five windows stands at a place that is looked at. What is found is then compared.
-In much text the rarest character of each value is looked for first, with its neighbours, as in `finder.py`.
+To search for hundreds of values at once, only every fifth position of a text is checked: the four characters
+there are looked up among the first windows of all values. A value has at least eight characters, so one of
+its first five windows is at a checked position, wherever it begins. Then the whole value is compared. In long
+text the rarest character of each value is searched for first, with its neighbours, as in `finder.py`.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from urllib.parse import quote, quote_plus, unquote
 from serai.redact.shapes import looks_random
 
 SHORTEST = 8
-"""A value with fewer characters is not managed: it would mask ordinary words."""
+"""Shortest managed value, in characters: shorter ones would mask ordinary words."""
 
 _LONGEST = 1024
-"""Longer values are cut into pieces, so that a bounded tail is held back."""
+"""Longest piece, in characters. Longer values are cut into pieces, so that a bounded tail is held back."""
 
 _WINDOW = 4
 _STEP = SHORTEST - _WINDOW + 1
 _LARGE = 512
-"""In less text, to look for rare characters first does not pay."""
+"""Shortest text, in characters, in which rare characters are searched for first."""
 _RARE = "QZXJqKVYzjWxUGHBFMNDOPLRSTAICEvkwbygp9876543fmcudhlrsni210oate \n"
-"""The characters of values, the rarest first, as people and programs write; all others are rarer still."""
+"""Characters by their frequency in text, the rarest first; all others are rarer still."""
 _PLAIN_LABEL = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 class _Hit(NamedTuple):
     start: int
     end: int
-    """Beyond the end of the text when the value is not whole yet."""
+    """End of the value, beyond the end of the text while the value is incomplete."""
     mask: str
 
 
 class ManagedValues:
-    """A set of known values with what stands in for them. It is replaced, never changed.
+    """An immutable set of known values with their masks.
 
     Args:
         labels: The label of each value.
@@ -51,7 +51,7 @@ class ManagedValues:
         pieces = {piece: label for value, label in labels.items() for piece in _encodings(value)}
         self._masks = {piece: _mask(label, pieces) for piece, label in pieces.items()}
         self.count = len(pieces)
-        """How many texts are looked for."""
+        """Number of texts that are searched for."""
         self._windows: dict[str, list[tuple[str, int]]] = {}
         for piece in pieces:
             for offset in range(_STEP):
@@ -61,10 +61,10 @@ class ManagedValues:
         self._threes = frozenset(piece[n : n + 3] for piece in pieces for n in range(SHORTEST - 3))
         only_ascii = all(map(str.isascii, pieces))
         self._as_text = ("latin-1",) if only_ascii else ("utf-8", "surrogateescape")
-        """How bytes are read; a byte for each character is far quicker."""
+        """Encoding in which bytes are searched; one byte for each character is far quicker."""
 
     def redact(self, text: str) -> str:
-        """Mask every value in a text that is whole."""
+        """Mask every value in a complete text."""
         if len(text) < SHORTEST or not self._masks or self.is_quiet(text):
             return text
         return self.advance(text, final=True)[0]
@@ -75,16 +75,16 @@ class ManagedValues:
         masked = self.redact(text)
         return data if masked is text else masked.encode(*self._as_text)
 
-    def advance(self, text: str, *, final: bool, told: int = 0) -> tuple[str, str]:
-        """What may go out of a text, masked, and the tail that may still become a value.
+    def advance(self, text: str, *, final: bool, sent: int = 0) -> tuple[str, str]:
+        """Return the masked text that may be sent, and the tail that may still become a value.
 
         Args:
-            text: What is held back, and what came after it.
-            final: Whether nothing follows.
-            told: How many characters of it are out already: fewer than any value has.
+            text: The text that was held back, and the new text.
+            final: Whether the text ends here.
+            sent: Number of its characters that were sent already: fewer than any value has.
         """
         out: list[str] = []
-        done, shown = 0, told
+        done, shown = 0, sent
         for hit in self._hits(text, final=final):
             if hit.start < done:
                 continue
@@ -98,7 +98,7 @@ class ManagedValues:
         return "".join(out), text[len(text) - held :]
 
     def _hits(self, text: str, *, final: bool) -> list[_Hit]:
-        """Values that begin in the text, the first one first; of several at one place, the longest first."""
+        """Return the values that begin in the text, by position; at one position the longest first."""
         windows = self._windows
         places = [i for i in range(0, len(text) - _WINDOW + 1, _STEP) if text[i : i + _WINDOW] in windows]
         if not places:
@@ -117,18 +117,18 @@ class ManagedValues:
                     there = len(text) - start
                     if not final:
                         hits.append(_Hit(start, end, self._masks[piece]))
-                    elif there >= max(SHORTEST, len(piece) / 2):  # a text that was cut off within the value
+                    elif there >= max(SHORTEST, len(piece) / 2):  # the text was cut within the value
                         hits.append(_Hit(start, len(text), self._masks[piece]))
         hits.sort(key=lambda hit: (hit.start, -hit.end))
         return hits
 
     def is_quiet(self, text: str) -> bool:
-        """Whether no value begins in the text, but perhaps in its last seven characters: the usual case."""
+        """Tell that no value begins in the text, except perhaps in its last seven characters."""
         first = 0
         if len(text) > _LARGE + self._longest:
             if any(char in text and around.search(text) for char, around in self._leads):
                 return False
-            first = len(text) - self._longest  # one that is not whole begins here, or later
+            first = len(text) - self._longest  # an incomplete value begins here, or later
         windows = self._windows
         for place in range(first, len(text) - _WINDOW + 1, _STEP):
             if text[place : place + _WINDOW] in windows:
@@ -137,7 +137,7 @@ class ManagedValues:
 
     @cached_property
     def _leads(self) -> list[tuple[str, re.Pattern[str]]]:
-        """The rarest character of each value, with what stands around it in one of them."""
+        """The rarest character of each value, with an expression for its surroundings."""
         groups: dict[str, list[str]] = {}
         for piece in self._masks:
             place = min(range(len(piece) - 2), key=[_RARE.find(c) for c in piece].__getitem__)
@@ -150,7 +150,7 @@ class ManagedValues:
         ]
 
     def beginning_at_end(self, text: str, done: int = 0) -> int:
-        """How many characters at the end of the text may be the beginning of a value: at most seven."""
+        """Return the number of characters at the end of the text that may begin a value: at most seven."""
         size = len(text)
         beginnings = self._beginnings
         if text[-3:] in self._threes:
@@ -167,14 +167,14 @@ class ManagedStage:
 
     def __init__(self) -> None:
         self.held = ""
-        """What may still become a value, from its first character on."""
-        self.told = 0
-        """How many characters of it were let go."""
+        """Text that is held back, since it may become a value."""
+        self.released = 0
+        """Number of its characters that were released early."""
 
     def feed(self, values: ManagedValues, text: str) -> str:
-        """Take more text, and return what may go out."""
+        """Add text, and return the text that may be sent."""
         text = self.held + text
-        if self.told or not values.is_quiet(text):
+        if self.released or not values.is_quiet(text):
             return self._advance(values, text, final=False)
         count = values.beginning_at_end(text)
         if not count:
@@ -184,19 +184,19 @@ class ManagedStage:
         return text[:-count]
 
     def flush(self, values: ManagedValues) -> str:
-        """The rest: the text has ended."""
+        """Return the rest, since the text has ended."""
         return self._advance(values, self.held, final=True)
 
     def let_go(self, most: int) -> str:
-        """What is held back, if it is no more than so many characters of a value."""
+        """Return the text that is held back, if it has at most so many characters."""
         if len(self.held) > most:
             return ""
-        out, self.told = self.held[self.told :], len(self.held)
+        out, self.released = self.held[self.released :], len(self.held)
         return out
 
     def _advance(self, values: ManagedValues, text: str, *, final: bool) -> str:
-        out, self.held = values.advance(text, final=final, told=self.told)
-        self.told = max(0, self.told - (len(text) - len(self.held)))
+        out, self.held = values.advance(text, final=final, sent=self.released)
+        self.released = max(0, self.released - (len(text) - len(self.held)))
         return out
 
 
@@ -222,20 +222,20 @@ def _forms(value: str) -> Iterator[str]:
     yield quote(raw, safe="")
     yield quote(raw)
     yield quote_plus(raw)
-    for shift in range(3):  # where in a group of three bytes the value begins
+    for shift in range(3):  # position of the value in a group of three bytes
         yield _inner_base64(raw, shift)
         yield _inner_base64(raw, shift).replace("+", "-").replace("/", "_")
 
 
 def _raw(value: str) -> bytes:
     try:
-        return value.encode(errors="surrogateescape")  # as the environment has bytes that are not UTF-8
+        return value.encode(errors="surrogateescape")  # for bytes of the environment that are not UTF-8
     except UnicodeEncodeError:
-        return value.encode(errors="surrogatepass")  # half a character, as JSON may have it
+        return value.encode(errors="surrogatepass")  # for lone surrogates of JSON
 
 
 def _inner_base64(raw: bytes, shift: int) -> str:
-    """The characters of the encoding that depend on the value alone, and not on its neighbours."""
+    """Return the characters of the encoding that depend on the value alone, and not on its neighbours."""
     encoded = base64.b64encode(bytes(shift) + raw).decode().rstrip("=")
     first = (0, 2, 3)[shift]
     whole = (shift + len(raw)) * 8 // 6
@@ -258,7 +258,7 @@ _OTHER_NAME = re.compile(
     r"(?:^|_)(?:PUBLIC|GPG)_KEY|(?:^|OLD)PWD$|"
     r"_(?:FILE|PATH|DIR|ID|IDS|NAME|URL|URI|HOST|TYPE|COUNT|LIMIT|SIZE|TTL|EXPIRY|EXPIRES|SOCK|ALGORITHM|VERSION)$"
 )
-"""Names that tell of something about a secret, and not of the secret: `AWS_ACCESS_KEY_ID`, `TOKEN_FILE`."""
+"""Names of something about a secret, and not of the secret: `AWS_ACCESS_KEY_ID`, `TOKEN_FILE`."""
 
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.\- /]*|[A-Za-z]:\\.*", re.ASCII)
 _WORDS = re.compile(r"[a-z]+(?:[ _\-][a-z]+)*", re.IGNORECASE)
@@ -268,9 +268,9 @@ _URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.\-]*://[^\s/:@]*:([^\s/@]+)@", re.IGN
 
 
 def managed_from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The secrets among the variables of an environment, by their names.
+    """Return the secrets among the variables of an environment, by their names.
 
-    Of an address with a password in it (`DATABASE_URL`), the password is the secret.
+    In an address with a password (`DATABASE_URL`), the password is the secret.
     """
     found: dict[str, str] = {}
     for name, value in environ.items():

@@ -1,8 +1,8 @@
-"""The one funnel for secrets: what goes to disk, index, log, telemetry or a client has passed it.
+"""The redactor: everything that goes to disk, index, log, telemetry or a client passes through it.
 
-Two stages, one behind the other. Known values are masked everywhere, also in what a person typed. Shapes of
-credentials are masked in what is *observed*: agents' text, tool input and output, terminals, notices. Masks
-name the kind, never the value, and pass both stages unchanged.
+There are two stages, one after the other. Known values are masked everywhere, also in a person's input.
+Shapes of credentials are masked in *observed* text: agents' text, tool input and output, terminals, notices.
+Masks name the kind, never the value, and pass both stages unchanged.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from serai.redact.shape_stage import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
 
 _OWN_TOKEN = re.compile(r"srt_[A-Za-z0-9_-]{43}")
-"""A token of a host: nobody types one for others to read."""
+"""Token of a host, which is masked in all text."""
 _GLIMPSE = 3
-"""At most so many characters of a known value go out before its mask, where text stops within it."""
+"""Most characters of a known value that are sent before its mask, when a text pauses within the value."""
 _LONE = 1024
-"""Longest text that may be a key or some words alone, although it can be read as base64."""
+"""Longest text that may be a key or a few words although it is valid base64, in characters."""
 
 T = TypeVar("T")
 
 
 class Redactor:
-    """Holds the known values and masks secrets.
+    """Masks secrets: known values, and shapes of credentials.
 
     Args:
         secrets: Known values by their label, which is what a mask shows: `[secret:OPENAI_API_KEY]`.
@@ -37,9 +37,9 @@ class Redactor:
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._labels: dict[str, str] = {}
-        """The label of each value: one that gets another value keeps the first one masked, too."""
+        """Label of each value. A label that gets another value keeps the first one masked, too."""
         self.values = ManagedValues({})
-        """What is looked for now. Streams ask for it with every piece of text."""
+        """The current set of known values. Streams read it with every piece of text."""
         self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
         self._typed = Walker(
             self._redact_managed, self._redact_managed, partial(self._redact_base64, observed=False)
@@ -48,10 +48,10 @@ class Redactor:
             self.register_all(secrets)
 
     def register(self, label: str, value: str) -> bool:
-        """Manage a value from now on, in streams that are under way too.
+        """Manage a value from now on, in open streams, too.
 
         Returns:
-            Whether it is managed: one with fewer than eight characters, or only white space, is not.
+            True if it is managed: a value of fewer than eight characters, or of white space, is not.
         """
         return self.register_all({label: value}) == 1
 
@@ -64,7 +64,7 @@ class Redactor:
         return len(fit)
 
     def redact(self, text: str, *, observed: bool = True) -> str:
-        """Mask the secrets in a text that is whole, and more than half of a known value at its end."""
+        """Mask the secrets in a complete text, and more than half of a known value at its end."""
         return redact_shapes(self.values.redact(text)) if observed else self._redact_managed(text)
 
     def redact_bytes(self, data: bytes, *, observed: bool = True) -> bytes:
@@ -80,12 +80,12 @@ class Redactor:
         return data if masked == text else masked.encode(errors="surrogateescape")
 
     def redact_value(self, value: T, *, observed: bool) -> T:
-        """Mask the secrets in any value of the protocol, or in free-form JSON. Deltas belong into a `stream`.
+        """Mask the secrets in any value of the protocol, or in free-form JSON. Use a `stream` for deltas.
 
         Args:
             value: An action, say.
-            observed: Whether it tells what an agent, a tool or a terminal did. What a person typed is theirs:
-                only known values are masked in it.
+            observed: Whether it comes from an agent, a tool or a terminal. In a person's own input
+                only known values are masked.
 
         Returns:
             The same object when there was nothing to mask.
@@ -93,7 +93,7 @@ class Redactor:
         return (self._observed if observed else self._typed).walk(value)
 
     def stream(self, *, observed: bool = True) -> StreamRedactor:
-        """A redactor for one text that comes in pieces: one part of an answer, one terminal."""
+        """Make a redactor for one text that comes in pieces: one part of an answer, or one terminal."""
         return StreamRedactor(self, observed=observed)
 
     def _redact_managed(self, text: str) -> str:
@@ -101,11 +101,11 @@ class Redactor:
         return _OWN_TOKEN.sub("srt_[masked:serai-token]", text) if "srt_" in text else text
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
-        """Mask what base64 says, so that it still is base64; what is none is a text like any other."""
+        """Mask the content of base64, and encode the result again; other text is masked as text."""
         data = decode_base64(text)
         if data is not None and (said := self.redact_bytes(data, observed=observed)) is not data:
             return base64.b64encode(said).decode()
-        # A key alone can be read as base64 too, which then says nothing.
+        # A key alone may be valid base64, too, whose content means nothing.
         is_base64 = data is not None and (is_text(data) or len(text) > _LONE)
         return self.redact(text, observed=observed and not is_base64)
 
@@ -113,9 +113,9 @@ class Redactor:
 class StreamRedactor:
     """Masks secrets in one text that comes in pieces of any size. Made by `Redactor.stream`.
 
-    What is returned, put together, is what `Redactor.redact` makes of the whole text. Held back is only a
-    tail that may still become a secret. It waits for text; who shows the text to someone who waits as well,
-    and may have to type before more comes, lets it go.
+    The returned pieces together are the result of `Redactor.redact` for the whole text. Only a tail is held
+    back that may still become a secret, until more text comes. A caller that shows the text to a person, who
+    may have to type before more comes, calls `let_go`.
     """
 
     __slots__ = ("_managed", "_owner", "_shapes")
@@ -127,22 +127,22 @@ class StreamRedactor:
 
     @property
     def held(self) -> int:
-        """How many characters are held back."""
-        known = len(self._managed.held) - self._managed.told
+        """Number of characters that are held back."""
+        known = len(self._managed.held) - self._managed.released
         return known + (self._shapes.held if self._shapes else 0)
 
     def feed(self, text: str) -> str:
-        """Take more text, and return what may go out now."""
+        """Add text, and return the text that may be sent now."""
         values = self._owner.values
         if values.count or self._managed.held:
             text = self._managed.feed(values, text)
         return self._shapes.feed(text) if self._shapes else text
 
     def let_go(self) -> str:
-        """No text has come for a while: return what is held, as far as it is a mere beginning of a secret.
+        """Return the held text after a pause, as far as it is only the beginning of a secret.
 
-        That is up to three characters of a known value, which say next to nothing, and what says nothing at
-        all, such as the host in an address. If the rest of the secret does follow, it is masked from there.
+        That is up to three characters of a known value, which reveal next to nothing, and text that reveals
+        nothing at all, such as the host in an address. If the rest of the secret follows, it is masked.
         """
         text = self._managed.let_go(_GLIMPSE)
         if self._shapes:
@@ -150,7 +150,7 @@ class StreamRedactor:
         return text
 
     def flush(self) -> str:
-        """The part has ended: return the rest. The stream may then be used for another text."""
+        """Return the rest, since the text has ended. The stream may then be used for another text."""
         text = self._managed.flush(self._owner.values)
         if self._shapes:
             text = self._shapes.flush(text)
@@ -161,20 +161,19 @@ class StreamRedactor:
 # -- content as bytes ----------------------------------------------------------------------------------------
 
 _NOT_IN_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
-"""Bytes that pictures, archives and programs have soon, and text never, also as a terminal shows it."""
+"""Bytes that pictures, archives and programs contain early, and text never, also with terminal escapes."""
 _FEW = 8
-"""Text in Latin-1 has fewer letters beyond ASCII than one in so many."""
+"""Text in Latin-1 has less than one letter beyond ASCII in this many characters."""
 _STRICT = str.maketrans("-_", "+/", " \t\r\n\v\f")
 _PEM = "-----BEGIN "
-"""The header of a key. Its dashes and letters could be read as base64, too."""
+"""Header of a private key. Its dashes and letters are valid base64, too."""
 
 
 def decode_base64(text: str) -> bytes | None:
-    """What a text in base64 says; `None` for what is none.
+    """Decode a text in base64; return `None` for any other text.
 
-    Line breaks and other white space, padding that is missing, and the letters that are safe in an address
-    are as good as the strict form: `base64`, mail and Python write it that way. Base64
-    that is cut off at its end is read up to there.
+    White space, missing padding and the URL-safe alphabet are accepted, too: `base64`, mail and Python write
+    them. Base64 that is cut off is decoded up to its end.
     """
     if not text.isascii():
         return None
@@ -192,9 +191,9 @@ def decode_base64(text: str) -> bytes | None:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes are text: UTF-8, perhaps cut off within its last character, or ASCII for the most part.
+    """Tell whether bytes are text: UTF-8, perhaps cut within its last character, or mostly ASCII.
 
-    What looks like a secret in a picture is chance, and a mask would break the picture: in doubt it is none.
+    A match in a picture is chance, and a mask would break the picture: in doubt the bytes are not text.
     """
     try:
         codecs.utf_8_decode(data)

@@ -1,15 +1,15 @@
 """Masks shapes of credentials in a text that comes in pieces.
 
-The stage keeps a little of what it has seen:
+The stage keeps a buffer of recent text:
 
-    ....already out....|looked behind|a lead, which is out, |its candidate, which is held
+    ...already sent....|looked behind|a lead, which is sent,|its candidate, which is held
                                      ^ scan                 ^ sent
 
-A candidate is left alone until it is whole. What stands before it (`password=`, `ghp_`) goes out, since it is
-no secret. Redacting a whole text is the same with `final`, so both give one result.
+A candidate is held until it is complete. Its lead (`password=`, `ghp_`) is sent, since it is no secret.
+Redacting a complete text is the same with `final`, so that both give the same result.
 
-In silence what says nothing of a secret yet may be let go. Then `sent` is behind where the candidate begins,
-`scan` is not: the candidate goes on, and its mask comes after what is out.
+During a pause, text that reveals nothing of a secret may be released. Then `sent` is behind the beginning of
+the candidate, and `scan` is not: the candidate continues, and its mask follows the text that was sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from serai.redact.shapes import LIMIT, PRIVATE_KEY, Shape
 
 _KEPT = LOOK_BEHIND + UNSEEN
 _GAP = 200
-"""A private key ends where this much text has no line of it."""
+"""Number of characters without a line of a private key, after which the key has ended."""
 _KEY_LINE = 16
 _KEY_FOOTER = 80
 _IN_KEY = re.compile(
@@ -32,41 +32,40 @@ _KEY_REST = re.compile(r"(?:\s|\\[nr])+[A-Za-z0-9+/=]+\Z")
 
 
 def redact_shapes(text: str) -> str:
-    """Mask all credentials in a text that is whole."""
+    """Mask all credentials in a complete text."""
     return text if find(text, 0) is None else ShapeStage().flush(text)
 
 
 class ShapeStage:
-    """One text that comes in pieces. `feed` and `flush` return what may go out."""
+    """Masks one text that comes in pieces. `feed` and `flush` return the text that may be sent."""
 
     __slots__ = ("_buffer", "_done", "_in_key", "_out", "_run", "_scan", "_sent")
 
     def __init__(self) -> None:
         self._buffer = ""
-        # No lead begins before `scan`, those that end before `done` are settled, and what is before `sent` is
-        # out.
+        # No lead begins before `scan`, leads that end before `done` are settled, text before `sent` was sent.
         self._scan: int = 0
         self._done: int = 0
         self._sent: int = 0
-        # While set, text is dropped: the rest of a secret of this shape that has been masked already.
+        # While set, text is dropped: the rest of a secret of this shape that was masked already.
         self._run: Shape | None = None
-        # While set, we are behind the header of a private key; `True` once a line of the key was seen.
+        # Not `None` behind the header of a private key; `True` once a line of the key was seen.
         self._in_key: bool | None = None
         self._out: list[str] = []
 
     @property
     def held(self) -> int:
-        """How many characters are held back."""
+        """Number of characters that are held back."""
         return len(self._buffer) - self._sent
 
     def feed(self, text: str) -> str:
-        """Take more text."""
+        """Add text."""
         is_busy = self._sent < len(self._buffer) or self._run is not None or self._in_key is not None
         buffer, scan = self._buffer + text, self._scan
         if is_busy or not is_quiet(buffer, scan):
             self._buffer = buffer
             return self._advance(final=False)
-        # The usual case, without the machinery: nothing in the text looks like a credential.
+        # The usual case: nothing in the text looks like a credential.
         size = len(buffer)
         cut = max(0, size - _KEPT)
         self._buffer = buffer[cut:]
@@ -75,12 +74,12 @@ class ShapeStage:
         return text
 
     def flush(self, text: str = "") -> str:
-        """Take the last text: nothing follows."""
+        """Add the last text."""
         self._buffer += text
         return self._advance(final=True)
 
     def let_go(self) -> str:
-        """What is held back, up to a candidate that has something of a secret."""
+        """Return the held text, up to a candidate that contains a part of a secret."""
         if self._run is None and self._in_key is None:
             buffer, done = self._buffer, self._done
             while lead := find(buffer, self._scan, done):
@@ -103,7 +102,7 @@ class ShapeStage:
         return out
 
     def _step(self, place: int, *, final: bool) -> int | None:
-        """Take one step through the buffer. Returns where to look next; `None` when more text is needed."""
+        """Take one step through the buffer. Return the next position; `None` when more text is needed."""
         if self._run is not None:
             return self._drop_run(self._run)
         if self._in_key is not None:
@@ -120,7 +119,7 @@ class ShapeStage:
         return self._take_candidate(lead, final=final)
 
     def _take_candidate(self, lead: Lead, *, final: bool) -> int | None:
-        """Mask a candidate that is whole, or let it go; wait for the rest of any other."""
+        """Mask a complete candidate, or release it; wait for the rest of any other."""
         shape, start, value = lead
         run = shape.run.match(self._buffer, value)
         end = run.end() if run else value
@@ -129,7 +128,7 @@ class ShapeStage:
             return None
         secret = shape.secret(self._buffer, start, value, end)
         if secret is None:
-            # What stands behind a name may still be a name and another kind of secret.
+            # The text behind a name may still be another name with a secret.
             self._done = end if shape.is_key and end - value >= shape.low else value
             return start + 1
         self._release(secret.start)
@@ -146,7 +145,7 @@ class ShapeStage:
         return end if end < len(self._buffer) else None
 
     def _drop_key(self, *, begun: bool, final: bool) -> int | None:
-        """Drop lines of a private key up to its footer, or to where no line of it follows."""
+        """Drop the lines of a private key up to its footer, or to the last line of it."""
         buffer = self._buffer
         if begun and (rest := _KEY_CHARS.match(buffer, self._done)):
             self._drop_to(rest.end())
@@ -154,13 +153,13 @@ class ShapeStage:
         all_there = final or len(buffer) >= reach
         is_mask = buffer.startswith("[masked:", self._done)
         found = None if is_mask else _IN_KEY.search(buffer, self._done, reach)
-        if found is None and (all_there or is_mask):  # a header alone, or a key that breaks off
+        if found is None and (all_there or is_mask):  # only a header, or an incomplete key
             self._in_key = None
             rest = _KEY_REST.match(buffer, self._done) if begun else None
             return self._drop_to(rest.end()) if rest else self._done
         if found is None or (found["open"] is not None and not all_there):
             return None
-        if found["line"] is None and not begun:  # a footer without a line before it is in a text about keys
+        if found["line"] is None and not begun:  # a footer alone occurs in texts about keys
             self._in_key = None
             return self._go_on(found.end())
         if not begun:
@@ -169,7 +168,7 @@ class ShapeStage:
         return self._drop_to(found.end())
 
     def _drop_to(self, end: int) -> int:
-        """What has not gone out up to here is not shown."""
+        """Drop the text up to a position that was not sent yet."""
         self._sent = end
         return self._go_on(end)
 
@@ -183,7 +182,7 @@ class ShapeStage:
             self._sent = end
 
     def _forget(self) -> None:
-        """Drop what has gone out and nothing looks at any more."""
+        """Drop text from the buffer that was sent and is not needed any more."""
         cut = min(self._scan - LOOK_BEHIND, self._sent)
         if cut > 0:
             self._buffer = self._buffer[cut:]

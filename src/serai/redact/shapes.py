@@ -1,9 +1,9 @@
-"""What credentials look like, for those whose value nobody has told us.
+"""The shapes of credentials whose value is not known.
 
-A shape is what stands before a secret, the characters of the secret, and a check. What stands before it, such
-as `password = ` or `ghp_`, is no secret itself, and finds candidates. The check looks at the whole candidate
-and says whether it is a credential, because most false alarms (`sk-folding-cube`, `token = get_token()`) look
-like one and are not random. Hashes and UUIDs are no secrets unless a name such as `password=` says so.
+A shape consists of a lead, the characters of the secret, and a check. The lead, such as `password = ` or
+`ghp_`, is no secret itself, and finds candidates. The check examines the whole candidate and decides whether
+it is a credential, because most false alarms (`sk-folding-cube`, `token = get_token()`) look like one and are
+not random. Hashes and UUIDs are no secrets unless a name such as `password=` says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 LIMIT = 4096
-"""A candidate that is longer is taken for a secret without a check."""
+"""Longest candidate that is checked, in characters. A longer one counts as a secret."""
 
 PRIVATE_KEY = "private-key"
 
@@ -23,16 +23,16 @@ _WORD = "A-Za-z0-9"
 _URL_SAFE = r"A-Za-z0-9_\-"
 
 
-class Secret(NamedTuple):
-    """Which part of a candidate is to be masked, and as what."""
+class SecretSpan(NamedTuple):
+    """The part of a candidate to mask, and the kind of its mask."""
 
     kind: str
     start: int
     end: int
 
 
-Check: TypeAlias = Callable[[str, int, int, int], bool | Secret]
-"""Takes a text and where in it the match, the candidate and what follows begin. `False`: no secret."""
+Check: TypeAlias = Callable[[str, int, int, int], bool | SecretSpan]
+"""A check of a candidate: takes a text, and where the match, the candidate and the rest begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +41,30 @@ class Shape:
 
     kind: str
     words: tuple[str, ...]
-    """What it begins with: one of these texts."""
+    """Texts of which one begins the lead."""
     chars: str
-    """What the secret consists of, as it stands between the brackets of a class."""
+    """Characters of the secret, as in a character class of an expression."""
     low: int
-    """With fewer characters it is none."""
+    """Shortest secret, in characters."""
     check: Check
     more: str = ""
-    """The expression for what stands between its beginning and the secret."""
+    """Expression for the rest of the lead."""
     any_case: bool = False
-    """Whether letters of its beginning may be capitals."""
+    """True when the lead may have capitals."""
     at_word: bool = True
-    """Whether it begins only where a word begins."""
+    """True when the lead begins only where a word begins."""
     high: int = LIMIT
-    """How many characters of a candidate are looked at."""
+    """Most characters of a candidate."""
 
     @cached_property
     def lead(self) -> str:
-        """The expression for all that stands before the secret: at most `LONGEST_LEAD` characters."""
+        """The expression for the lead: at most `LONGEST_LEAD` characters."""
         words = (re.escape(word) for word in self.words)
         return f"(?{'i' * self.any_case}:{'|'.join(words)}){self.more}()"
 
     @property
     def is_key(self) -> bool:
-        """Whether the secret follows its fixed beginning at once: then no other one begins inside of it."""
+        """True when the lead is fixed. Then no other secret begins inside the candidate."""
         return self.at_word and not self.more
 
     @cached_property
@@ -72,20 +72,20 @@ class Shape:
         """The expression for a candidate."""
         return re.compile(f"[{self.chars}]{{0,{self.high}}}+")
 
-    def secret(self, text: str, start: int, value: int, end: int) -> Secret | None:
-        """What is to be masked of a candidate; `None` when it is a false alarm."""
-        found: bool | Secret = end - value >= LIMIT
+    def secret(self, text: str, start: int, value: int, end: int) -> SecretSpan | None:
+        """Return the part of a candidate to mask; `None` for a false alarm."""
+        found: bool | SecretSpan = end - value >= LIMIT
         if not found:
             if "." in self.chars:  # a full stop after it
                 end = value + len(text[value:end].rstrip("."))
             found = end - value >= self.low and self.check(text, start, value, end)
-        return Secret(self.kind, value, end) if found is True else found or None
+        return SecretSpan(self.kind, value, end) if found is True else found or None
 
     def has_begun(self, text: str, start: int, value: int) -> bool:
-        """Whether a candidate has something of a secret, as far as the text goes.
+        """Tell whether an incomplete candidate may contain a part of a secret.
 
-        It has not after a name that tells of none, or in an address whose next word has neither a password
-        nor a digit: most likely it is the host.
+        It cannot after a name that does not denote a secret, or in an address whose next word has neither a
+        password nor a digit: most likely that word is the host.
         """
         if self.check is _is_assigned and _kind_by_name(text, start, value) is None:
             return False
@@ -94,13 +94,13 @@ class Shape:
 
 
 _TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]")
-"""Where the kind of character changes. A capital before small letters is no turn: words begin so."""
+"""Change of the kind of character. A capital before small letters does not count: words begin so."""
 _ENOUGH = 256
 _SPECIAL = frozenset("!@#$%^*~+")
 
 
 def looks_random(text: str, turns: float = 0.25) -> bool:
-    """Whether a text changes between letters, capitals and digits more often than words and names do.
+    """Tell whether a text changes between letters, capitals and digits more often than words and names do.
 
     In random base 62, 45 of 100 neighbours are a turn, in hexadecimal 47; in `OAuth2TokenResponse` 17.
     """
@@ -166,7 +166,7 @@ def _provider_keys() -> Iterator[Shape]:
     others = ("gsk_", "xai-", "nvapi-", "pplx-", "r8_")
     yield Shape("api-key", others, _URL_SAFE, 30, _is_provider_key)
     yield Shape("age-key", ("AGE-SECRET-KEY-1",), _WORD, 40, _always)
-    # All parts but the last are bounded, so that other base64 of JSON is let go soon.
+    # All parts but the last are bounded, so that other base64 of JSON is released soon.
     part = f"[{_URL_SAFE}]{{0,512}}+"
     header = rf"(?={part}(?:\.|\Z))"
     jwt = rf"[{_URL_SAFE}]{{8,512}}+\.(?:eyJ[{_URL_SAFE}.]{{8,}}|{part}\.[{_URL_SAFE}.]{{8,}})"
@@ -183,20 +183,20 @@ _OTHER = re.compile(
     r"(?i:hash|digest|sha|md5|type|count|limit|length|size|name|ur[il]|endpoint|file|path|dir|index|expir|version|"
     r"arn|izer|usage|budget|public)|ID$|Id$|_id$|ids?$"
 )
-"""What makes a name tell of something else: `token_count`, `secretName`, `api_key_id`."""
+"""Parts of names that denote something else: `token_count`, `secretName`, `api_key_id`."""
 _PASSWORD = re.compile(r"pass|pwd", re.IGNORECASE)
 
-_VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # none of what may stand between a name and its value
+_VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # without the characters between a name and its value
 _QUOTES = "\"'`\\\\"
 _KEY = re.compile(r"[A-Za-z0-9_\-]+")
 SEPARATORS = ":=>"
 _BEFORE_VALUE = rf"[ \t]{{0,8}}+[{_QUOTES}]{{0,4}}+"
 ASSIGNED = rf"{_BEFORE_VALUE}[{_VALUE_CHARS}]{{8}}"
-"""What follows after a name and a separator."""
+"""Expression for the text after a name and a separator."""
 
 
 def name_tells(name: str) -> str | None:
-    """Which kind of secret a name speaks of: `password` for `dbPassword`; `None` for `token_count`."""
+    """Return the kind of secret that a name denotes: `password` for `dbPassword`, none for `token_count`."""
     found = _NAME.search(name)
     if found is None or _OTHER.search(name, found.end()):
         return None
@@ -204,10 +204,10 @@ def name_tells(name: str) -> str | None:
 
 
 def is_secret_value(kind: str, value: str) -> bool:
-    """Whether the value of a name that tells of a secret is one, and no word, variable or call."""
+    """Tell whether the value of a name that denotes a secret is one, and not a word, variable or call."""
     if len(value) >= 12 and looks_random(value):
         return True
-    # A password that people make: not random, but with all kinds of characters.
+    # A password made by a person: not random, but with all kinds of characters.
     return (
         kind == "password"
         and len(value) >= 8
@@ -218,19 +218,19 @@ def is_secret_value(kind: str, value: str) -> bool:
     )
 
 
-def _is_assigned(text: str, start: int, value: int, end: int) -> bool | Secret:
+def _is_assigned(text: str, start: int, value: int, end: int) -> bool | SecretSpan:
     if text.startswith("[", end):
-        return False  # an index, or a mask: the value goes on
+        return False  # an index, or a mask: the value continues
     kind = _kind_by_name(text, start, value)
     if kind is None or not is_secret_value(kind, text[value:end]):
         return False
     if text.startswith("[secret:", start - 1) and text.startswith("]", end):
         return False  # our own mask
-    return Secret(kind, value, end)
+    return SecretSpan(kind, value, end)
 
 
 def _kind_by_name(text: str, start: int, value: int) -> str | None:
-    """Which kind of secret the name before a value speaks of."""
+    """Return the kind of secret that the name before a value denotes."""
     if text[start] == "-":  # a flag: its name begins after the hyphens
         start += 2
     key = _KEY.match(text, start, value)
@@ -250,27 +250,27 @@ def _credentials() -> Iterator[Shape]:
     token = rf"{_WORD}\-._~+/"
     yield Shape("bearer-token", ("bearer ",), token, 16, _is_somewhat_random, " ?+", any_case=True)
     yield Shape("basic-credentials", ("basic ",), token, 16, _is_random, " ?+", any_case=True)
-    # The scheme alone begins with a common letter; after what ends a header's name it is found at once.
+    # The scheme alone begins with a common letter; after the end of a header's name it is found quickly.
     names = tuple(f"{before}token " for before in (":", ": ", ':"', ': "', ": '", ':\\"', ': \\"'))
     yield Shape("token", names, token, 16, _is_somewhat_random, " ?+", any_case=True, at_word=False)
     userinfo = r"^\s/@\"'<>{}()\[\]\\`|,"
     yield Shape("url-password", ("://",), userinfo, 1, _in_url, at_word=False, high=256)
 
 
-def _in_url(text: str, _start: int, value: int, end: int) -> bool | Secret:
+def _in_url(text: str, _start: int, value: int, end: int) -> bool | SecretSpan:
     if not text.startswith("@", end):
         return False
     user, colon, password = text[value:end].partition(":")
     if looks_random(user) and len(user) >= 16:
-        return Secret("url-credentials", value, end)
+        return SecretSpan("url-credentials", value, end)
     if not colon or not password or password[0] in "$%*":
         return False
-    return Secret("url-password", value + len(user) + 1, end)
+    return SecretSpan("url-password", value + len(user) + 1, end)
 
 
-# Only its header: what follows is read line by line, however long it is.
+# Only the header of a key: the rest is read line by line.
 _KEY_HEADER = r"[A-Z0-9 ]{0,30}PRIVATE KEY[A-Z0-9 ]{0,20}-----"
 _PRIVATE = Shape(PRIVATE_KEY, ("-----BEGIN ",), "", 0, _always, _KEY_HEADER, at_word=False)
 
 SHAPES: tuple[Shape, ...] = (_PRIVATE, *_provider_keys(), *_credentials(), *_assignments())
-"""At one place in a text, a shape that stands earlier wins."""
+"""All shapes. At one position in a text, the first match wins."""

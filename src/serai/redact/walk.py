@@ -1,12 +1,12 @@
-"""Walks the texts of any value of the protocol, and of free-form JSON inside it."""
+"""Rewrites the texts of any value of the protocol, and of free-form JSON inside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 from operator import is_
-from types import NoneType, UnionType
-from typing import Annotated, Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from types import NoneType
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -23,26 +23,28 @@ Rewrite: TypeAlias = Callable[[str], str]
 
 _BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment, ImageAttachment)
 _WORDS = frozenset({"kind", "status", "type", "state", "confirmed", "reason", "response", "lifecycle"})
-"""Fields whose texts are words of the protocol."""
+"""Fields whose texts are keywords of the protocol."""
+
+_WITHOUT_TEXT = frozenset({bool, int, float, NoneType, msgspec.UnsetType})
 
 
 class Walker:
-    """Rewrites texts in a value, and gives back the same object where nothing changed.
+    """Rewrites texts in a value, and returns the same object where nothing has changed.
 
     Args:
-        text: For all texts.
-        name: For ids and other names that must go on meaning what they mean.
-        binary: For bytes in base64.
+        text: The rewrite for most texts.
+        name: The rewrite for ids and other names that must stay usable.
+        binary: The rewrite for bytes in base64.
     """
 
     def __init__(self, text: Rewrite, name: Rewrite, binary: Rewrite) -> None:
         self._rewrites = {"text": text, "name": name, "binary": binary}
         self._text = text
-        self._by_name = text != name  # names of free-form fields count only where shapes are looked for
+        self._by_name = text != name  # names of free-form fields are checked only where shapes are
         self._plans: dict[type[msgspec.Struct], list[tuple[str, Rewrite]]] = {}
 
     def walk(self, value: T) -> T:
-        """The value with its texts rewritten."""
+        """Return the value with its texts rewritten."""
         return cast("T", self._any(value, self._text))
 
     def _any(self, value: Any, rewrite: Rewrite) -> Any:
@@ -59,14 +61,14 @@ class Walker:
         return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
-        of = type(value)
-        plan = self._plans.get(of)
+        struct = type(value)
+        plan = self._plans.get(struct)
         if plan is None:
-            plan = self._plans[of] = [(field, self._rewrites[kind]) for field, kind in _plan(of)]
+            plan = self._plans[struct] = [(field, self._rewrites[kind]) for field, kind in _plan(struct)]
         changes: dict[str, Any] | None = None
         for field, rewrite in plan:
             before = getattr(value, field)
-            if before is None or before is msgspec.UNSET:
+            if before.__class__ in _WITHOUT_TEXT:
                 continue
             after = rewrite(before) if before.__class__ is str else self._any(before, rewrite)
             if after is not before:
@@ -88,7 +90,7 @@ class Walker:
 
 
 def _named(name: str, value: str) -> str:
-    """What a field of free-form JSON holds, masked when its name and its value say that it is a secret."""
+    """Return the value of a free-form field, masked if its name and its value show that it is a secret."""
     kind = name_tells(name)
     if kind is not None and "[" not in value and is_secret_value(kind, value):
         return f"[masked:{kind}]"
@@ -96,31 +98,16 @@ def _named(name: str, value: str) -> str:
 
 
 @cache
-def _plan(of: type[msgspec.Struct]) -> list[tuple[str, str]]:
-    """Which fields of a type are looked at, and how."""
-    plan: list[tuple[str, str]] = []
-    for info in msgspec.structs.fields(of):
-        field = info.name
-        if field in _WORDS and of.__module__.startswith("serai.ahp."):
-            continue
-        if not _holds_numbers_only(info.type):
-            plan.append((field, _kind(of, field)))
-    return plan
+def _plan(struct: type[msgspec.Struct]) -> list[tuple[str, str]]:
+    """List the fields of a type that may hold secrets, each with the kind of its rewrite."""
+    words = _WORDS if struct.__module__.startswith("serai.ahp.") else ()
+    return [(field, _kind(struct, field)) for field in struct.__struct_fields__ if field not in words]
 
 
-def _holds_numbers_only(annotation: Any) -> bool:
-    """Whether a field can hold no text at all."""
-    if get_origin(annotation) is Annotated:
-        return _holds_numbers_only(get_args(annotation)[0])
-    if get_origin(annotation) in {Union, UnionType}:
-        return all(map(_holds_numbers_only, get_args(annotation)))
-    return annotation in {bool, int, float, NoneType, msgspec.UnsetType}
-
-
-def _kind(of: type[msgspec.Struct], field: str) -> str:
-    if issubclass(of, _BINARY) and field == "data":
+def _kind(struct: type[msgspec.Struct], field: str) -> str:
+    if issubclass(struct, _BINARY) and field == "data":
         return "binary"
-    # A sign-in page is of no use with a masked address.
-    if field == "id" or field.endswith("_id") or (issubclass(of, SessionInputRequest) and field == "url"):
+    # A sign-in page cannot be opened with a masked address.
+    if field == "id" or field.endswith("_id") or (issubclass(struct, SessionInputRequest) and field == "url"):
         return "name"
     return "text"

@@ -219,14 +219,14 @@ class AdapterBox:
     def _lease_end(self) -> datetime:
         return self._ledger.now + timedelta(seconds=self.lease_seconds)
 
-    def offer(self, entry: Delivery) -> c.Offer:
+    def offer(self, entry: Delivery) -> c.DeliveryOffer:
         """A message as it is offered."""
         record = entry.record
         modes = self.capabilities.delivery.modes
         context = entry.context
         if context.mode not in modes:  # it was flushed
             context = replace(context, mode=record.requested_mode or c.DeliveryMode.MANUAL)
-        return c.Offer(
+        return c.DeliveryOffer(
             agent=self.participant.handle,
             message=entry.message,
             context=context,
@@ -349,7 +349,7 @@ class AdapterBox:
             entries.append(Delivery(record, self._fitting(message, self)))
         return entries
 
-    async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
+    async def fetch(self, limit: int, seconds: float) -> tuple[c.DeliveryOffer, ...]:
         """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
 
         Cancelling while it waits takes nothing.

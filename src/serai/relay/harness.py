@@ -216,7 +216,7 @@ class Registration:
 
     # -- what the relay asks -------------------------------------------------------------------------------
 
-    async def receive(self, offer: c.Offer) -> c.MessageReceipt:
+    async def receive(self, offer: c.DeliveryOffer) -> c.MessageReceipt:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
         if self._relay is None:  # the connection is about to close: what has no answer is offered again
             await asyncio.get_running_loop().create_future()
@@ -241,7 +241,7 @@ class Registration:
         """Have the session do what the relay asks: with a message, or as a whole. Returns the answer."""
         session = self._session
         if method == "receiveMessage":
-            return await self.receive(c.convert(params, c.Offer))
+            return await self.receive(c.convert(params, c.DeliveryOffer))
         if method in {"flush", "cancel"}:
             if not isinstance(session, c.AgentDeliveryAdapter):
                 raise CapabilityUnsupported(f"delivery.{method}", method, agent=self.identity.name)

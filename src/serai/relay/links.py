@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from serai import contract as c
+from serai.contract.record import checked
 from serai.contract.relay_calls import read_params
-from serai.depth import checked
 from serai.errors import ConnectionLost, InvalidParams, InvalidRequest, ParseError, ProtocolError, SeraiError
 from serai.jsonrpc import (
     Answered,
@@ -28,7 +28,6 @@ from serai.jsonrpc import (
     Peer,
     Request,
     RequestId,
-    Unreadable,
     message_of,
 )
 
@@ -154,7 +153,7 @@ class HostEnd(ABC):
                 task = asyncio.create_task(self._respond(message))
                 self._answering.add(task)
                 task.add_done_callback(self._answering.discard)
-            case Unreadable(error=error):
+            case ProtocolError() as error:
                 self._refuse(error.id, error)
             case _:
                 pass  # an answer that nobody waits for any more

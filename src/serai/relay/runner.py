@@ -24,6 +24,7 @@ from serai.contract import (
     DeliveryState,
     Failed,
     IdentityKind,
+    ImageAttachment,
     RelayMessage,
     ReplyParams,
     SendParams,
@@ -186,7 +187,7 @@ class Runner:
         Raises:
             CapabilityUnsupported: One of them has no such mode, or takes no images.
         """
-        has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
+        has_image = any(isinstance(one, ImageAttachment) for one in params.attachments)
         for recipient in recipients:
             box = self._box_of(recipient)
             self._mode(box, recipient, sender, params)
@@ -205,7 +206,7 @@ class Runner:
             return message
         attachments = tuple(
             TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
-            if one.content_type == ContentType.IMAGE
+            if isinstance(one, ImageAttachment)
             else one
             for one in message.attachments
         )

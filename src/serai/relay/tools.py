@@ -22,9 +22,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from serai import contract as c
-from serai.contract.record import mismatch
+from serai.contract.record import mismatch, tool_schema
 from serai.contract.relay_calls import misfit
-from serai.contract.tool_schema import tool_schema
 from serai.errors import MethodNotFound
 from serai.host.identities import Participant
 from serai.relay.boundaries import SessionBox

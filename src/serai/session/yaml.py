@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from serai.contract.record import mismatch
-from serai.depth import MAX_DEPTH as DEEPEST_JSON
+from serai.contract.record import MAX_DEPTH as DEEPEST_JSON, mismatch
 from serai.errors import DocumentInvalid, Mismatch
 
 T = TypeVar("T")

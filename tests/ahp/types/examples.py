@@ -8,11 +8,11 @@ from typing import Any, Final, TypeAlias
 import msgspec.inspect as mi
 from msgspec import Struct, structs
 
-from serai.ahp import actions, commands, errors, notifications, types
+from serai.ahp import actions, commands, notifications, types
 
 Json: TypeAlias = dict[str, Any]
 
-_MODULES: Final[tuple[ModuleType, ...]] = (types, actions, commands, notifications, errors)
+_MODULES: Final[tuple[ModuleType, ...]] = (types, actions, commands, notifications)
 
 
 def named(name: str) -> Any:

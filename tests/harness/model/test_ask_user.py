@@ -9,7 +9,7 @@ from serai.ahp.types import (
     SessionInputTextAnswerValue,
     ToolCallRunningState,
 )
-from serai.errors import ToolFailed
+from serai.errors import ToolError
 from serai.harness.model.tools.person import AskUser
 
 
@@ -33,5 +33,5 @@ async def test_the_person_chooses_or_says_something_else(bench: Workbench) -> No
 async def test_a_person_who_does_not_answer_is_told_of(bench: Workbench) -> None:
     asking = bench.begin(AskUser, question="Which colour?")
     await bench.conversation.answer(None, "decline")
-    with pytest.raises(ToolFailed, match="did not answer"):
+    with pytest.raises(ToolError, match="did not answer"):
         await asking

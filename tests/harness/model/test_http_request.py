@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.model.workbench import Workbench
 from requirements import proves
-from serai.errors import AddressRefused, ToolFailed
+from serai.errors import AddressRefused, ToolError
 from serai.harness.model.tool import Asking
 from serai.harness.model.tools import address_guard
 from serai.harness.model.tools.address_guard import allowed_addresses, is_public
@@ -174,5 +174,5 @@ async def test_a_host_is_refused_when_one_of_its_addresses_is_private_and_told_w
         await allowed_addresses("some.example", 80)
     assert len(await allowed_addresses("some.example.", 80, ["Some.example:80"])) == 2
     monkeypatch.setattr(address_guard, "resolved", none)
-    with pytest.raises(ToolFailed, match="cannot be found"):
+    with pytest.raises(ToolError, match="cannot be found"):
         await allowed_addresses("some.example", 80)

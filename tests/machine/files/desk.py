@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from serai.ahp import commands as c
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError
 from serai.machine import files

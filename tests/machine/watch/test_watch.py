@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.errors import InvalidParams, ProtocolError
 from serai.machine.watch import portable, watch
 from serai.machine.watch.watch import Watch, Watches

@@ -25,8 +25,8 @@ from serai.acp.process.log import StderrTail
 from serai.acp.process.pipes import Pipes
 from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
-from serai.depth import checked
-from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
+from serai.contract.record import checked
+from serai.jsonrpc import Answered, LineCodec, LineSplitter, Notification, Request, RequestId
 from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
@@ -131,7 +131,7 @@ class AgentConnection(ABC):
         self._on_stderr = options.get("on_stderr")
         self._overhear = options.get("overhear")
         self._peer = jsonrpc.Peer[Then](LineCodec(), first_id=0)
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._unread: deque[bytes] = deque()
         self._later: asyncio.Handle | None = None
         self._heard_at = float("-inf")
@@ -459,7 +459,7 @@ class AgentConnection(ABC):
             case Request() as request:
                 self.asked(request)
                 return True
-            case Unreadable(error):
+            case errors.ProtocolError() as error:
                 self._write(self._peer.refuse(error))
             case Notification(method="session/update", params={"sessionId": str(name), "update": sent}) if (
                 is_object(sent)

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 
-from serai.jsonrpc import Lines
+from serai.jsonrpc import LineSplitter
 from serai.redact.shapes import looks_random, name_tells
 
 LINES = 64
@@ -35,7 +35,7 @@ class StderrTail:
     def __init__(self, mask: Callable[[str], str], hear: Callable[[str], None] | None = None) -> None:
         self._mask = masking(mask)
         self._hear = hear
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._kept: deque[str] = deque(maxlen=LINES)
         self._cut = False
 

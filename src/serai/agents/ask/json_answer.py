@@ -15,7 +15,7 @@ import msgspec
 
 from serai.agents.ask.events import AskResult, JsonResult
 from serai.agents.ask.prompt import Aside, Prompt, SlashCommand
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
 T = TypeVar("T")

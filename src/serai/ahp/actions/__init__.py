@@ -1,4 +1,4 @@
-"""Every action of every channel, and the envelope: who sent it, on which channel, and its number."""
+"""The actions of all channels, and the envelope with their channel, sender and number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serai.ahp.wire import UnknownType, Value
 StateAction: TypeAlias = (
     RootAction | SessionAction | TerminalAction | ChangesetAction | ResourceWatchAction | UnknownType
 )
-"""Any action of any channel; one that this version does not know is kept and changes nothing."""
+"""Any action of any channel. One that this version does not know is kept and changes nothing."""
 
 
 class ActionOrigin(Value):

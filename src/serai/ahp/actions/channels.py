@@ -1,4 +1,4 @@
-"""What all actions have in common, and the actions of the channels beside the sessions."""
+"""The base of all actions, and the actions of every channel but the session channel."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from serai.ahp.wire import Value
 
 
 class Action(Value, tag_field="type"):
-    """A change to one channel's state. Which channel, its envelope says."""
+    """A change to the state of one channel. The envelope names the channel."""
 
 
 class RootAgentsChangedAction(Action, tag="root/agentsChanged"):
-    """The list of agents is another one."""
+    """The list of agents has changed."""
 
     agents: list[AgentInfo]
 
 
 class RootActiveSessionsChangedAction(Action, tag="root/activeSessionsChanged"):
-    """More or fewer sessions have a turn running."""
+    """The number of sessions with a running turn has changed."""
 
     active_sessions: Number
 
 
 class RootTerminalsChangedAction(Action, tag="root/terminalsChanged"):
-    """A terminal was made, claimed, left or disposed of."""
+    """A terminal was created, claimed, released or disposed of."""
 
     terminals: list[TerminalInfo]
 
 
 class RootConfigChangedAction(Action, tag="root/configChanged"):
-    """Settings of the host were changed: merged into the old ones, or instead of them."""
+    """Settings of the host have changed: they are merged into the old ones, or replace them."""
 
     config: FreeForm
     replace: bool | None = None
@@ -59,54 +59,54 @@ RootAction: TypeAlias = (
 
 
 class TerminalDataAction(Action, tag="terminal/data"):
-    """The terminal wrote something."""
+    """The terminal has put out data."""
 
     data: str
 
 
 class TerminalInputAction(Action, tag="terminal/input"):
-    """Someone typed something. It changes no state: what it causes comes back as data."""
+    """A client has sent input. It changes no state: its effects come back as data."""
 
     data: str
 
 
 class TerminalResizedAction(Action, tag="terminal/resized"):
-    """The terminal has another size."""
+    """The size of the terminal has changed."""
 
     cols: Count
     rows: Count
 
 
 class TerminalClaimedAction(Action, tag="terminal/claimed"):
-    """Someone else holds the terminal."""
+    """The holder of the terminal has changed."""
 
     claim: TerminalClaim
 
 
 class TerminalTitleChangedAction(Action, tag="terminal/titleChanged"):
-    """The terminal has another title."""
+    """The title of the terminal has changed."""
 
     title: str
 
 
 class TerminalCwdChangedAction(Action, tag="terminal/cwdChanged"):
-    """The shell is in another directory."""
+    """The working directory of the shell has changed."""
 
     cwd: URI
 
 
 class TerminalExitedAction(Action, tag="terminal/exited"):
-    """The process has ended; without a code, by a signal or unseen."""
+    """The process has ended. Without a code, a signal ended it, or its end was not observed."""
 
     exit_code: Count | None = None
 
 
 class TerminalClearedAction(Action, tag="terminal/cleared"):
-    """What was on it is gone."""
+    """The content of the terminal was cleared."""
 
 
 class TerminalCommandDetectionAvailableAction(Action, tag="terminal/commandDetectionAvailable"):
-    """The shell tells where commands begin and end."""
+    """The shell reports the beginning and the end of each command."""
 
 
 class TerminalCommandExecutedAction(Action, tag="terminal/commandExecuted"):
@@ -141,32 +141,32 @@ TerminalAction: TypeAlias = (
 
 
 class ChangesetStatusChangedAction(Action, tag="changeset/statusChanged"):
-    """The host began to compute, is done, or failed."""
+    """The host has begun to compute the changeset, has completed it, or has failed."""
 
     status: Annotated[str, ChangesetStatus]
     error: ErrorInfo | None = None
 
 
 class ChangesetFileSetAction(Action, tag="changeset/fileSet"):
-    """A file is new in the set, or has changed again."""
+    """A file was added to the changeset, or has changed again."""
 
     file: ChangesetFile
 
 
 class ChangesetFileRemovedAction(Action, tag="changeset/fileRemoved"):
-    """A file is no longer changed."""
+    """A file was removed from the changeset."""
 
     file_id: str
 
 
 class ChangesetOperationsChangedAction(Action, tag="changeset/operationsChanged"):
-    """Other operations are possible; none when absent."""
+    """The possible operations have changed; absent means none."""
 
     operations: list[ChangesetOperation] | None = None
 
 
 class ChangesetClearedAction(Action, tag="changeset/cleared"):
-    """Nothing is changed any more."""
+    """The changeset is empty now."""
 
 
 ChangesetAction: TypeAlias = (
@@ -179,7 +179,7 @@ ChangesetAction: TypeAlias = (
 
 
 class ResourceWatchChangedAction(Action, tag="resourceWatch/changed"):
-    """Resources have changed. It passes through: a watch's state is what it watches."""
+    """Resources have changed. The action changes no state: the state of a watch is only what it watches."""
 
     changes: ResourceChanges
 

@@ -1,4 +1,4 @@
-"""Actions of the session channel: those that move a tool call through its life, and all others."""
+"""Actions of the session channel: those of tool calls, and all others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from serai.ahp.types import (
 
 
 class ToolCallActionBase(Action):
-    """Which call of which turn. `_meta` of a later action is not stored: the first one's stays."""
+    """The base of actions about a tool call. Only the `_meta` of the first action is stored."""
 
     turn_id: str
     tool_call_id: str
@@ -44,7 +44,7 @@ class ToolCallActionBase(Action):
 
 
 class SessionToolCallStartAction(ToolCallActionBase, tag="session/toolCallStart"):
-    """A call begins. With `tool_client_id`, that client is going to run it."""
+    """A tool call begins. With `tool_client_id`, that client runs it."""
 
     tool_name: str
     display_name: str
@@ -52,14 +52,14 @@ class SessionToolCallStartAction(ToolCallActionBase, tag="session/toolCallStart"
 
 
 class SessionToolCallDeltaAction(ToolCallActionBase, tag="session/toolCallDelta"):
-    """More of the call's input."""
+    """More input of the tool call has arrived."""
 
     content: str
     invocation_message: StringOrMarkdown | None = None
 
 
 class SessionToolCallReadyAction(ToolCallActionBase, tag="session/toolCallReady"):
-    """The input is whole, or a running call needs another permission. With `confirmed` it runs at once."""
+    """The input is complete, or a running call needs another permission. With `confirmed` it runs at once."""
 
     invocation_message: StringOrMarkdown
     tool_input: str | None = None
@@ -71,9 +71,9 @@ class SessionToolCallReadyAction(ToolCallActionBase, tag="session/toolCallReady"
 
 
 class SessionToolCallConfirmedAction(ToolCallActionBase, tag="session/toolCallConfirmed"):
-    """Someone said yes (`approved`, with `confirmed`) or no (with `reason`).
+    """A tool call was approved (`approved`, with `confirmed`) or denied (with `reason`).
 
-    The page has a type for each; JSON tells them apart by a boolean, so here they are one.
+    The specification has a type for each. JSON tells them apart by a boolean, so here they are one type.
     """
 
     approved: bool
@@ -85,7 +85,7 @@ class SessionToolCallConfirmedAction(ToolCallActionBase, tag="session/toolCallCo
     selected_option_id: str | None = None
 
     def __post_init__(self) -> None:
-        # In msgspec's own words, so that the error names the field as it does for every other one.
+        # In msgspec's own wording, from which the name of the field is extracted, as for every other one.
         if self.approved and self.confirmed is None:
             raise ValueError("Object missing required field `confirmed`")
         if not self.approved and self.reason is None:
@@ -93,20 +93,20 @@ class SessionToolCallConfirmedAction(ToolCallActionBase, tag="session/toolCallCo
 
 
 class SessionToolCallCompleteAction(ToolCallActionBase, tag="session/toolCallComplete"):
-    """The tool is done."""
+    """The tool has finished."""
 
     result: ToolCallResult
     requires_result_confirmation: bool | None = None
 
 
 class SessionToolCallResultConfirmedAction(ToolCallActionBase, tag="session/toolCallResultConfirmed"):
-    """Someone let the result be used, or did not."""
+    """The result of a tool call was approved or rejected."""
 
     approved: bool
 
 
 class SessionToolCallContentChangedAction(ToolCallActionBase, tag="session/toolCallContentChanged"):
-    """What a running tool has to show now."""
+    """The content that a running tool shows has changed."""
 
     content: list[ToolResultContent]
 
@@ -126,7 +126,7 @@ ToolCallAction: TypeAlias = (
 
 
 class SessionReadyAction(Action, tag="session/ready"):
-    """The agent is there."""
+    """The agent has started."""
 
 
 class SessionCreationFailedAction(Action, tag="session/creationFailed"):
@@ -136,7 +136,7 @@ class SessionCreationFailedAction(Action, tag="session/creationFailed"):
 
 
 class SessionTurnStartedAction(Action, tag="session/turnStarted"):
-    """A message goes to the agent; with `queued_message_id` it was a waiting one."""
+    """A message starts a turn. With `queued_message_id` it comes from the queue."""
 
     turn_id: str
     user_message: UserMessage
@@ -144,7 +144,7 @@ class SessionTurnStartedAction(Action, tag="session/turnStarted"):
 
 
 class SessionDeltaAction(Action, tag="session/delta"):
-    """More text for a Markdown part."""
+    """More text of a Markdown part has arrived."""
 
     turn_id: str
     part_id: str
@@ -152,7 +152,7 @@ class SessionDeltaAction(Action, tag="session/delta"):
 
 
 class SessionReasoningAction(Action, tag="session/reasoning"):
-    """More text for a reasoning part."""
+    """More text of a reasoning part has arrived."""
 
     turn_id: str
     part_id: str
@@ -160,144 +160,144 @@ class SessionReasoningAction(Action, tag="session/reasoning"):
 
 
 class SessionResponsePartAction(Action, tag="session/responsePart"):
-    """A new part of the answer."""
+    """A new part of the answer has begun."""
 
     turn_id: str
     part: ResponsePart
 
 
 class SessionUsageAction(Action, tag="session/usage"):
-    """What the turn has used so far."""
+    """The usage of the turn so far has changed."""
 
     turn_id: str
     usage: UsageInfo
 
 
 class SessionTurnCompleteAction(Action, tag="session/turnComplete"):
-    """The agent is done."""
+    """The agent has completed the turn."""
 
     turn_id: str
 
 
 class SessionTurnCancelledAction(Action, tag="session/turnCancelled"):
-    """Someone stopped the turn."""
+    """The turn was cancelled."""
 
     turn_id: str
 
 
 class SessionErrorAction(Action, tag="session/error"):
-    """The turn ended with an error."""
+    """The turn has ended with an error."""
 
     turn_id: str
     error: ErrorInfo
 
 
 class SessionTruncatedAction(Action, tag="session/truncated"):
-    """History ends after this turn; without a turn, all of it goes."""
+    """The history was truncated after this turn; without a turn, all of it was removed."""
 
     turn_id: str | None = None
 
 
 class SessionTitleChangedAction(Action, tag="session/titleChanged"):
-    """The session has another title."""
+    """The title of the session has changed."""
 
     title: str
 
 
 class SessionModelChangedAction(Action, tag="session/modelChanged"):
-    """Another model from the next turn on."""
+    """The model has changed, from the next turn on."""
 
     model: ModelSelection
 
 
 class SessionAgentChangedAction(Action, tag="session/agentChanged"):
-    """Another custom agent from the next turn on; none when absent."""
+    """The custom agent has changed, from the next turn on; absent means none."""
 
     agent: AgentSelection | None = None
 
 
 class SessionIsReadChangedAction(Action, tag="session/isReadChanged"):
-    """Someone has read the session, or marked it unread."""
+    """The session was marked as read or unread."""
 
     is_read: bool
 
 
 class SessionIsArchivedChangedAction(Action, tag="session/isArchivedChanged"):
-    """Someone put the session away, or took it out again."""
+    """The session was archived, or taken out of the archive."""
 
     is_archived: bool
 
 
 class SessionActivityChangedAction(Action, tag="session/activityChanged"):
-    """What the session is doing, in words; nothing when absent."""
+    """The description of the current activity has changed; absent means none."""
 
     activity: str | None = None
 
 
 class SessionChangesetsChangedAction(Action, tag="session/changesetsChanged"):
-    """Other changesets are on offer; none when absent."""
+    """The available changesets have changed; absent means none."""
 
     changesets: list[ChangesetSummary] | None = None
 
 
 class SessionServerToolsChangedAction(Action, tag="session/serverToolsChanged"):
-    """The host's own tools are others."""
+    """The tools of the host have changed."""
 
     tools: list[ToolDefinition]
 
 
 class SessionActiveClientChangedAction(Action, tag="session/activeClientChanged", omit_defaults=False):
-    """A client lends its tools, or takes them back: the one place where `null` is written."""
+    """A client lends its tools, or withdraws them. This is the only action that writes `null`."""
 
     active_client: SessionActiveClient | None = None
 
 
 class SessionActiveClientToolsChangedAction(Action, tag="session/activeClientToolsChanged"):
-    """The active client's tools are others."""
+    """The tools of the active client have changed."""
 
     tools: list[ToolDefinition]
 
 
 class SessionCustomizationsChangedAction(Action, tag="session/customizationsChanged"):
-    """The whole list of customisations is another one."""
+    """The list of customisations was replaced."""
 
     customizations: list[Customization]
 
 
 class SessionCustomizationToggledAction(Action, tag="session/customizationToggled"):
-    """Someone switched a container on or off."""
+    """A container was enabled or disabled."""
 
     id: str
     enabled: bool
 
 
 class SessionCustomizationUpdatedAction(Action, tag="session/customizationUpdated"):
-    """A container is new or has changed."""
+    """A container was added or has changed."""
 
     customization: Customization
 
 
 class SessionCustomizationRemovedAction(Action, tag="session/customizationRemoved"):
-    """A container, or something in one, is gone."""
+    """A container, or one of its children, was removed."""
 
     id: str
 
 
 class SessionConfigChangedAction(Action, tag="session/configChanged"):
-    """Settings of the session were changed: merged into the old ones, or instead of them."""
+    """Settings of the session have changed: they are merged into the old ones, or replace them."""
 
     config: FreeForm
     replace: bool | None = None
 
 
 class SessionMetaChangedAction(Action, tag="session/metaChanged"):
-    """The session's `_meta` is another one; none when absent."""
+    """The `_meta` of the session was replaced; absent means none."""
 
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
 class SessionPendingMessageSetAction(Action, tag="session/pendingMessageSet"):
-    """A waiting message is new or was edited."""
+    """A pending message was added or edited."""
 
     kind: Annotated[str, PendingMessageKind]
     id: str
@@ -305,26 +305,26 @@ class SessionPendingMessageSetAction(Action, tag="session/pendingMessageSet"):
 
 
 class SessionPendingMessageRemovedAction(Action, tag="session/pendingMessageRemoved"):
-    """A waiting message was taken back, or its moment has come."""
+    """A pending message was withdrawn, or is being delivered."""
 
     kind: Annotated[str, PendingMessageKind]
     id: str
 
 
 class SessionQueuedMessagesReorderedAction(Action, tag="session/queuedMessagesReordered"):
-    """The queue has another order."""
+    """The queue was reordered."""
 
     order: list[str]
 
 
 class SessionInputRequestedAction(Action, tag="session/inputRequested"):
-    """The session asks something."""
+    """The session asks the person something."""
 
     request: SessionInputRequest
 
 
 class SessionInputAnswerChangedAction(Action, tag="session/inputAnswerChanged"):
-    """One answer was written, given, passed over, or (absent) taken back."""
+    """An answer was drafted, submitted, skipped, or (absent) withdrawn."""
 
     request_id: str
     question_id: str

@@ -8,9 +8,8 @@ the snapshot: it never changes what it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from serai.ahp import actions as a
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers.channels import LiveChangeset, LiveResourceWatch, LiveRoot, LiveTerminal
 from serai.ahp.reducers.live import LiveState
@@ -28,45 +27,33 @@ class ChannelType(NamedTuple):
     """A kind of channel that has a state."""
 
     name: str
-    """What its reducer is called."""
+    """Name of its reducer, with which the types of its actions begin: `terminal/data`."""
     scheme: str
-    """What its URIs begin with."""
+    """Scheme of its URIs."""
     state: type[ChannelState]
     live: type[LiveState[Any]]
-    actions: frozenset[type]
-    """The actions that are its own."""
 
 
 CHANNEL_TYPES = (
-    ChannelType("root", "ahp-root", RootState, LiveRoot, frozenset(get_args(a.RootAction))),
-    ChannelType("session", "ahp-session", SessionState, LiveSession, frozenset(get_args(a.SessionAction))),
-    ChannelType(
-        "terminal", "ahp-terminal", TerminalState, LiveTerminal, frozenset(get_args(a.TerminalAction))
-    ),
-    ChannelType(
-        "changeset", "ahp-changeset", ChangesetState, LiveChangeset, frozenset(get_args(a.ChangesetAction))
-    ),
-    ChannelType(
-        "resourceWatch",
-        "ahp-resource-watch",
-        ResourceWatchState,
-        LiveResourceWatch,
-        frozenset({a.ResourceWatchChangedAction}),
-    ),
+    ChannelType("root", "ahp-root", RootState, LiveRoot),
+    ChannelType("session", "ahp-session", SessionState, LiveSession),
+    ChannelType("terminal", "ahp-terminal", TerminalState, LiveTerminal),
+    ChannelType("changeset", "ahp-changeset", ChangesetState, LiveChangeset),
+    ChannelType("resourceWatch", "ahp-resource-watch", ResourceWatchState, LiveResourceWatch),
 )
-"""All of them. Telemetry channels have no state."""
+"""All kinds of channels with a state. Telemetry channels have none."""
 
 _LIVE: dict[type, type[LiveState[Any]]] = {channel.state: channel.live for channel in CHANNEL_TYPES}
 
 
 def live(state: S) -> LiveState[S]:
-    """A state that `apply` changes in place. The one given is left as it is."""
+    """Make a live state, which `apply` changes in place. The given state stays as it is."""
     make = cast("Any", _LIVE[type(state)])
     return make(state)
 
 
 def reduce(state: S, action: StateAction, now: Number) -> S:
-    """The state after an action. The one given is left as it is.
+    """Return the state after an action. The given state stays as it is.
 
     Args:
         state: The state of a channel.
@@ -77,7 +64,7 @@ def reduce(state: S, action: StateAction, now: Number) -> S:
 
 
 def fold(state: S, actions: Iterable[StateAction], now: Number) -> S:
-    """The state after several actions, all at the same time."""
+    """Return the state after several actions with the same time."""
     after = live(state)
     for action in actions:
         after.apply(action, now)

@@ -1,4 +1,4 @@
-"""The reducers of the channels beside the sessions."""
+"""The reducers of every channel but the session channel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import GrowingText, Handlers, LiveState, SimpleLive, merged
+from serai.ahp.reducers.live import GrowingText, Handlers, LiveState, SimpleLive, merged, placed, without
 from serai.ahp.types import (
     ChangesetState,
     ChangesetStatus,
@@ -52,15 +52,11 @@ class LiveChangeset(SimpleLive[ChangesetState]):
 
     @handlers.on(a.ChangesetFileSetAction)
     def _file_set(self, action: a.ChangesetFileSetAction, _now: Number) -> None:
-        files = self._state.files
-        if any(file.id == action.file.id for file in files):
-            self._state.files = [action.file if file.id == action.file.id else file for file in files]
-        else:
-            self._state.files = [*files, action.file]
+        self._state.files = placed(self._state.files, action.file)
 
     @handlers.on(a.ChangesetFileRemovedAction)
     def _file_removed(self, action: a.ChangesetFileRemovedAction, _now: Number) -> None:
-        self._state.files = [file for file in self._state.files if file.id != action.file_id]
+        self._state.files = without(self._state.files, action.file_id)
 
     @handlers.on(a.ChangesetClearedAction)
     def _cleared(self, _action: a.ChangesetClearedAction, _now: Number) -> None:
@@ -78,7 +74,7 @@ class LiveResourceWatch(SimpleLive[ResourceWatchState]):
 class LiveTerminal(LiveState[TerminalState]):
     """A terminal's state, changed in place. Only the last part of its content grows."""
 
-    __slots__ = ("_state", "_tail")
+    __slots__ = ("_tail",)
 
     handlers: ClassVar = Handlers()
     handlers.puts(a.TerminalResizedAction, "cols", "rows")
@@ -92,13 +88,8 @@ class LiveTerminal(LiveState[TerminalState]):
         # The text of the last part, once it has grown.
         self._tail: GrowingText | None = None
 
-    @property
-    def head(self) -> TerminalState:
-        """The state but for output that is still growing: to look at, not to change or keep."""
-        return self._state
-
     def snapshot(self) -> TerminalState:
-        """The state as a value of its own."""
+        """Return the state as a separate value."""
         content = self._state.content.copy()
         if self._tail is not None:
             content[-1] = with_text(content[-1], str(self._tail))
@@ -157,7 +148,7 @@ class LiveTerminal(LiveState[TerminalState]):
 
 
 def _growing_text(content: list[TerminalContentPart]) -> str | None:
-    """The text that more data would go to, if the last part takes any."""
+    """Return the text that more data is added to, if the last part takes any."""
     match content[-1:]:
         case [TerminalCommandPart(is_complete=False, output=text) | TerminalUnclassifiedPart(value=text)]:
             return text
@@ -166,7 +157,7 @@ def _growing_text(content: list[TerminalContentPart]) -> str | None:
 
 
 def with_text(part: TerminalContentPart, text: str) -> TerminalContentPart:
-    """The part with another text; one of an unknown kind has none."""
+    """Return the part with another text. A part of an unknown kind stays as it is."""
     match part:
         case TerminalCommandPart():
             return replace(part, output=text)

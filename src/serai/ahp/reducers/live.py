@@ -1,23 +1,24 @@
-"""What the reducers have in common: a state that changes in place, text that grows, settings that merge."""
+"""The base of the reducers: states that change in place, growing text, lists of items with ids."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from serai.ahp.actions import RootConfigChangedAction, SessionConfigChangedAction, StateAction
 from serai.ahp.types import Number, RootConfigState, SessionConfigState
-from serai.ahp.wire import State
+from serai.ahp.wire import State, Unknown
 
 S = TypeVar("S", bound=State)
+T = TypeVar("T")
 H = TypeVar("H", bound=Callable[..., None])
 
 
 class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
-    """Which method handles which action."""
+    """The handler of each action."""
 
     def on(self, *actions: type) -> Callable[[H], H]:
         """Register the decorated method for some actions."""
@@ -28,22 +29,18 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
 
         return register
 
-    def puts(self, action: type, *fields: str) -> None:
-        """Have an action's fields take the place of the state's fields of those names."""
+    def puts(self, action: type, *fields: str, in_summary: bool = False, touches: bool = False) -> None:
+        """Make an action replace fields of the state, or of a session's summary, with its own ones.
 
-        def put(live: Any, action: Any, _now: Number) -> None:
-            for field in fields:
-                setattr(live.head, field, getattr(action, field))
-
-        self[action] = put
-
-    def puts_in_summary(self, action: type, field: str, *, touches: bool) -> None:
-        """The same for a field of a session's summary; some count as a change of the session."""
+        With `touches`, the session counts as changed.
+        """
 
         def put(live: Any, action: Any, now: Number) -> None:
-            setattr(live.head.summary, field, getattr(action, field))
+            target = live.head.summary if in_summary else live.head
+            for field in fields:
+                setattr(target, field, getattr(action, field))
             if touches:
-                live.head.summary.modified_at = now
+                target.modified_at = now
 
         self[action] = put
 
@@ -51,12 +48,19 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
 class LiveState(ABC, Generic[S]):
     """A channel's state, changed in place by `apply`. What it was made from stays as it is."""
 
-    __slots__ = ()
+    __slots__ = ("_state",)
 
     handlers: ClassVar[Handlers]
 
+    _state: S
+
+    @property
+    def head(self) -> S:
+        """The state without text and turns that still grow: only to be read."""
+        return self._state
+
     def apply(self, action: StateAction, now: Number) -> None:
-        """Change the state. An action that does not apply to it, or is unknown, changes nothing.
+        """Apply an action to the state. One that does not fit the state, or is unknown, changes nothing.
 
         Args:
             action: What happens.
@@ -68,24 +72,19 @@ class LiveState(ABC, Generic[S]):
 
     @abstractmethod
     def snapshot(self) -> S:
-        """The state as a value of its own: later actions do not change it."""
+        """Return the state as a separate value, which later actions do not change."""
 
 
 class SimpleLive(LiveState[S]):
     """A state whose parts are all replaced, never changed: a copy of its top is a copy of it."""
 
-    __slots__ = ("_state",)
+    __slots__ = ()
 
     def __init__(self, state: S) -> None:
         self._state = replace(state)
 
-    @property
-    def head(self) -> S:
-        """The state: to look at, not to change or keep."""
-        return self._state
-
     def snapshot(self) -> S:
-        """The state as a value of its own."""
+        """Return the state as a separate value."""
         return replace(self._state)
 
 
@@ -104,7 +103,7 @@ class GrowingText:
     __slots__ = ("_blocks", "_characters", "_pieces", "_start")
 
     def __init__(self, start: str = "") -> None:
-        self._start = start  # someone else holds it as it is: to fold it would cost a second copy
+        self._start = start  # others share this string: to fold it would make a second copy
         self._blocks: list[bytes] = []
         self._pieces: list[str] = []
         self._characters = 0
@@ -114,7 +113,7 @@ class GrowingText:
         self._pieces.append(piece)
         self._characters += len(piece)
         if self._characters >= _FOLD_CHARACTERS or len(self._pieces) >= _FOLD_PIECES:
-            # A program inside the process may hand over a lone surrogate; it is refused when it is encoded.
+            # Code in this process may pass a lone surrogate; it is refused when it is encoded.
             self._blocks.append("".join(self._pieces).encode("utf-8", "surrogatepass"))
             self._pieces.clear()
             self._characters = 0
@@ -124,10 +123,35 @@ class GrowingText:
         return "".join((self._start, folded, *self._pieces))
 
 
+def find(items: Sequence[Any], item_id: Any) -> int | None:
+    """Return the position of the first item with an id; `None` when there is none, or no id."""
+    found = (position for position, item in enumerate(items) if id_of(item) == item_id)
+    return None if item_id is None else next(found, None)
+
+
+def id_of(item: Any) -> Any:
+    """Return the id of an item, also of one of an unknown kind."""
+    return item.raw.get("id") if isinstance(item, Unknown) else item.id
+
+
+def placed(items: Sequence[T] | None, item: T) -> list[T]:
+    """Return the items with this one in the place of the one that has its id, or at the end."""
+    items = items or []
+    position = find(items, id_of(item))
+    return [*items, item] if position is None else [*items[:position], item, *items[position + 1 :]]
+
+
+def without(items: Sequence[T] | None, item_id: Any) -> list[T]:
+    """Return the items without the first one that has this id."""
+    items = items or []
+    position = find(items, item_id)
+    return [*items] if position is None else [*items[:position], *items[position + 1 :]]
+
+
 C = TypeVar("C", RootConfigState, SessionConfigState)
 
 
 def merged(config: C, action: RootConfigChangedAction | SessionConfigChangedAction) -> C:
-    """The settings after a change: the new values over the old ones, or instead of them."""
+    """Return the settings with new values merged into the old ones, or in their place."""
     values = action.config if action.replace else {**config.values, **action.config}
     return replace(config, values=values)

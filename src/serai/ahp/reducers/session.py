@@ -7,17 +7,17 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import customizations, toolcalls
-from serai.ahp.reducers.live import Handlers, LiveState, merged
+from serai.ahp.reducers import toolcalls
+from serai.ahp.reducers.live import Handlers, LiveState, find, merged, placed, without
 from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ActiveTurn,
+    Customization,
     MarkdownResponsePart,
     Number,
     PendingMessage,
     PendingMessageKind,
     ReasoningResponsePart,
-    SessionInputRequest,
     SessionLifecycle,
     SessionState,
     SessionStatus,
@@ -25,12 +25,13 @@ from serai.ahp.types import (
     Turn,
     TurnState,
 )
+from serai.ahp.wire import Unknown, UnknownType
 
 _DOING = 31
-"""The status bits that say what a session is doing; the others are the person's flags, or not ours."""
+"""The status bits for what a session is doing. The others are flags of the person, or unknown."""
 
 _GROWS = {a.SessionDeltaAction: MarkdownResponsePart, a.SessionReasoningAction: ReasoningResponsePart}
-"""The parts that an action adds text to."""
+"""The kind of part that each action adds text to."""
 
 _ENDS = {
     a.SessionTurnCompleteAction: TurnState.COMPLETE,
@@ -46,17 +47,17 @@ class LiveSession(LiveState[SessionState]):
     changed. So it shares what is below with the state that it was made from, and with every snapshot.
     """
 
-    __slots__ = ("_state", "_turn")
+    __slots__ = ("_turn",)
 
     handlers: ClassVar = Handlers()
     handlers.puts(a.SessionActiveClientChangedAction, "active_client")
     handlers.puts(a.SessionCustomizationsChangedAction, "customizations")
     handlers.puts(a.SessionMetaChangedAction, "meta")
-    handlers.puts_in_summary(a.SessionTitleChangedAction, "title", touches=True)
-    handlers.puts_in_summary(a.SessionModelChangedAction, "model", touches=True)
-    handlers.puts_in_summary(a.SessionAgentChangedAction, "agent", touches=True)
-    handlers.puts_in_summary(a.SessionActivityChangedAction, "activity", touches=False)
-    handlers.puts_in_summary(a.SessionChangesetsChangedAction, "changesets", touches=False)
+    handlers.puts(a.SessionTitleChangedAction, "title", in_summary=True, touches=True)
+    handlers.puts(a.SessionModelChangedAction, "model", in_summary=True, touches=True)
+    handlers.puts(a.SessionAgentChangedAction, "agent", in_summary=True, touches=True)
+    handlers.puts(a.SessionActivityChangedAction, "activity", in_summary=True)
+    handlers.puts(a.SessionChangesetsChangedAction, "changesets", in_summary=True)
 
     def __init__(self, state: SessionState) -> None:
         self._state = replace(
@@ -65,7 +66,7 @@ class LiveSession(LiveState[SessionState]):
         self._turn = LiveTurn(state.active_turn) if state.active_turn else None
 
     def snapshot(self) -> SessionState:
-        """The state as a value of its own: later actions do not change it."""
+        """Return the state as a separate value, which later actions do not change."""
         state = self._state
         return replace(
             state,
@@ -75,13 +76,8 @@ class LiveSession(LiveState[SessionState]):
         )
 
     @property
-    def head(self) -> SessionState:
-        """The state but for its running turn: to look at, not to change or keep."""
-        return self._state
-
-    @property
     def turn(self) -> LiveTurn | None:
-        """The running turn: to look at."""
+        """The running turn: only to be read."""
         return self._turn
 
     # -- what several actions do ---------------------------------------------------------------------------
@@ -95,7 +91,7 @@ class LiveSession(LiveState[SessionState]):
 
     def _flag(self, flag: SessionStatus, *, on: bool) -> None:
         summary = self._state.summary
-        bit = int(flag)  # the complement of an IntFlag has its own bits only, and would drop newer ones
+        bit = int(flag)  # the complement of an IntFlag would drop unknown bits
         summary.status = summary.status | bit if on else summary.status & ~bit
 
     def _refresh_status(self) -> None:
@@ -133,7 +129,7 @@ class LiveSession(LiveState[SessionState]):
         if action.queued_message_id is not None:
             if state.steering_message and state.steering_message.id == action.queued_message_id:
                 state.steering_message = None
-            state.queued_messages = _without(state.queued_messages, action.queued_message_id)
+            state.queued_messages = without(state.queued_messages, action.queued_message_id) or None
         self._touch(now)
         self._refresh_status()
         self._flag(SessionStatus.IS_READ, on=False)
@@ -212,7 +208,7 @@ class LiveSession(LiveState[SessionState]):
         step = toolcalls.STEPS[type(action)]
         if turn := self._running(action.turn_id):
             turn.change_call(action.tool_call_id, lambda call: step(call, action))
-        # Also when no call was found: a stray action turns an error into idle. The protocol has it so.
+        # Even without such a call: the protocol lets a stray action turn an error into idle.
         self._refresh_status()
 
     @handlers.on(a.SessionToolCallContentChangedAction)
@@ -244,20 +240,18 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionCustomizationToggledAction)
     def _customization_toggled(self, action: a.SessionCustomizationToggledAction, _now: Number) -> None:
         if self._state.customizations is not None:
-            self._state.customizations = customizations.toggle(
+            self._state.customizations = toggled(
                 self._state.customizations, action.id, enabled=action.enabled
             )
 
     @handlers.on(a.SessionCustomizationUpdatedAction)
     def _customization_updated(self, action: a.SessionCustomizationUpdatedAction, _now: Number) -> None:
-        self._state.customizations = customizations.update(
-            self._state.customizations or [], action.customization
-        )
+        self._state.customizations = placed(self._state.customizations, action.customization)
 
     @handlers.on(a.SessionCustomizationRemovedAction)
     def _customization_removed(self, action: a.SessionCustomizationRemovedAction, _now: Number) -> None:
         if self._state.customizations is not None:
-            self._state.customizations = customizations.remove(self._state.customizations, action.id)
+            self._state.customizations = without_customization(self._state.customizations, action.id)
 
     @handlers.on(a.SessionConfigChangedAction)
     def _config(self, action: a.SessionConfigChangedAction, now: Number) -> None:
@@ -273,12 +267,7 @@ class LiveSession(LiveState[SessionState]):
         if action.kind == PendingMessageKind.STEERING:
             self._state.steering_message = message
             return
-        queue = self._state.queued_messages or []
-        if any(queued.id == action.id for queued in queue):
-            queue = [message if queued.id == action.id else queued for queued in queue]
-        else:
-            queue = [*queue, message]
-        self._state.queued_messages = queue
+        self._state.queued_messages = placed(self._state.queued_messages, message)
 
     @handlers.on(a.SessionPendingMessageRemovedAction)
     def _pending_removed(self, action: a.SessionPendingMessageRemovedAction, _now: Number) -> None:
@@ -287,7 +276,7 @@ class LiveSession(LiveState[SessionState]):
             if state.steering_message and state.steering_message.id == action.id:
                 state.steering_message = None
             return
-        state.queued_messages = _without(state.queued_messages, action.id)
+        state.queued_messages = without(state.queued_messages, action.id) or None
 
     @handlers.on(a.SessionQueuedMessagesReorderedAction)
     def _queue_reordered(self, action: a.SessionQueuedMessagesReorderedAction, _now: Number) -> None:
@@ -304,14 +293,10 @@ class LiveSession(LiveState[SessionState]):
     def _input_requested(self, action: a.SessionInputRequestedAction, now: Number) -> None:
         request = action.request
         requests = self._state.input_requests or []
-        position = _position(requests, request.id)
-        if position is None:
-            requests = [*requests, request]
-        else:
-            if request.answers is None:
-                request = replace(request, answers=requests[position].answers)
-            requests = [*requests[:position], request, *requests[position + 1 :]]
-        self._state.input_requests = requests
+        position = find(requests, request.id)
+        if position is not None and request.answers is None:
+            request = replace(request, answers=requests[position].answers)
+        self._state.input_requests = placed(requests, request)
         self._touch(now)
         self._refresh_status()
         self._flag(SessionStatus.IS_READ, on=False)
@@ -319,7 +304,7 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionInputAnswerChangedAction)
     def _input_answer(self, action: a.SessionInputAnswerChangedAction, now: Number) -> None:
         requests = self._state.input_requests or []
-        position = _position(requests, action.request_id)
+        position = find(requests, action.request_id)
         if position is None:
             return
         answers = dict(requests[position].answers or {})
@@ -328,23 +313,40 @@ class LiveSession(LiveState[SessionState]):
         else:
             answers[action.question_id] = action.answer
         request = replace(requests[position], answers=answers or None)
-        self._state.input_requests = [*requests[:position], request, *requests[position + 1 :]]
+        self._state.input_requests = placed(requests, request)
         self._touch(now)
 
     @handlers.on(a.SessionInputCompletedAction)
     def _input_completed(self, action: a.SessionInputCompletedAction, now: Number) -> None:
         requests = self._state.input_requests or []
-        left = [request for request in requests if request.id != action.request_id]
-        if len(left) == len(requests):
+        if find(requests, action.request_id) is None:
             return
-        self._state.input_requests = left or None
+        self._state.input_requests = without(requests, action.request_id) or None
         self._touch(now)
         self._refresh_status()
 
 
-def _without(queue: list[PendingMessage] | None, message_id: str) -> list[PendingMessage] | None:
-    return [message for message in queue or () if message.id != message_id] or None
+def toggled(containers: list[Customization], container_id: str, *, enabled: bool) -> list[Customization]:
+    """Return the containers with one enabled or disabled. Children cannot be switched separately."""
+    position = find(containers, container_id)
+    return (
+        containers if position is None else placed(containers, _with(containers[position], enabled=enabled))
+    )
 
 
-def _position(requests: list[SessionInputRequest], request_id: str) -> int | None:
-    return next((n for n, request in enumerate(requests) if request.id == request_id), None)
+def without_customization(containers: list[Customization], removed_id: str) -> list[Customization]:
+    """Return the tree without the container with an id; if there is none, without children with it."""
+    if find(containers, removed_id) is not None:
+        return without(containers, removed_id)
+    return [
+        container
+        if isinstance(container, Unknown) or find(container.children or (), removed_id) is None
+        else replace(container, children=without(container.children, removed_id))
+        for container in containers
+    ]
+
+
+def _with(container: Customization, *, enabled: bool) -> Customization:
+    if isinstance(container, Unknown):
+        return UnknownType(extra={**container.raw, "enabled": enabled})
+    return replace(container, enabled=enabled)

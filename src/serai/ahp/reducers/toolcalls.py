@@ -22,7 +22,6 @@ from serai.ahp.actions import (
 )
 from serai.ahp.types import (
     ConfirmationOption,
-    StringOrMarkdown,
     ToolCallBase,
     ToolCallCancellationReason,
     ToolCallCancelledState,
@@ -36,21 +35,22 @@ from serai.ahp.types import (
     ToolCallStreamingState,
 )
 
+_Asked = ToolCallPendingConfirmationState | ToolCallRunningState | ToolCallPendingResultConfirmationState
 _WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
 
 
 def is_waiting(call: ToolCallState) -> bool:
-    """Whether someone is asked about this call."""
+    """Tell whether this call waits for a confirmation."""
     return call.__class__ in _WAITING
 
 
 def start(action: SessionToolCallStartAction) -> ToolCallStreamingState:
-    """The first state of a call."""
+    """Return the first state of a call."""
     return ToolCallStreamingState(**_base(action))
 
 
 def ready(call: ToolCallState, action: SessionToolCallReadyAction) -> ToolCallState:
-    """Streaming | running -> running when it is confirmed already, else pending-confirmation."""
+    """Move streaming | running to running if it is confirmed already, else to pending-confirmation."""
     if not isinstance(call, ToolCallStreamingState | ToolCallRunningState):
         return call
     if action.confirmed is not None:
@@ -72,22 +72,21 @@ def ready(call: ToolCallState, action: SessionToolCallReadyAction) -> ToolCallSt
 
 
 def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> ToolCallState:
-    """pending-confirmation -> running | cancelled."""
+    """Move pending-confirmation to running | cancelled."""
     if not isinstance(call, ToolCallPendingConfirmationState):
         return call
     option = next((o for o in call.options or () if o.id == action.selected_option_id), None)
     if action.approved:
+        kept = _asked(call)
+        if action.edited_tool_input is not None:
+            kept["tool_input"] = action.edited_tool_input
         return ToolCallRunningState(
-            **_base(call),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
+            **kept,
             confirmed=action.confirmed or "",  # an approval always has it
             selected_option=option,
         )
     return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
+        **_asked(call),
         reason=action.reason or "",  # a denial always has it
         reason_message=action.reason_message,
         user_suggestion=action.user_suggestion,
@@ -96,7 +95,7 @@ def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> Tool
 
 
 def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> ToolCallState:
-    """Running | pending-confirmation -> completed | pending-result-confirmation."""
+    """Move running | pending-confirmation to completed | pending-result-confirmation."""
     option: ConfirmationOption | None = None
     confirmed: str = ToolCallConfirmationReason.NOT_NEEDED
     if isinstance(call, ToolCallRunningState):
@@ -109,32 +108,26 @@ def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> Tool
         else ToolCallCompletedState
     )
     return after(
-        **_base(call),
+        **_asked(call),
         **_result(action.result),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
         confirmed=confirmed,
         selected_option=option,
     )
 
 
 def confirm_result(call: ToolCallState, action: SessionToolCallResultConfirmedAction) -> ToolCallState:
-    """pending-result-confirmation -> completed | cancelled."""
+    """Move pending-result-confirmation to completed | cancelled."""
     if not isinstance(call, ToolCallPendingResultConfirmationState):
         return call
     if action.approved:
         return ToolCallCompletedState(
-            **_base(call),
+            **_asked(call),
             **_result(call),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input,
             confirmed=call.confirmed,
             selected_option=call.selected_option,
         )
     return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=call.invocation_message,
-        tool_input=call.tool_input,
+        **_asked(call),
         reason=ToolCallCancellationReason.RESULT_DENIED,
         selected_option=call.selected_option,
     )
@@ -146,34 +139,24 @@ STEPS: Mapping[type, Callable[[ToolCallState, Any], ToolCallState]] = {
     SessionToolCallCompleteAction: complete,
     SessionToolCallResultConfirmedAction: confirm_result,
 }
-"""The actions that move a call, and may move the session's status with it."""
+"""The actions that move a call to another state, which may change the session's status, too."""
 
 
 def set_content(call: ToolCallState, action: SessionToolCallContentChangedAction) -> ToolCallState:
-    """Show this while the tool runs."""
+    """Replace the content that a running tool shows."""
     return replace(call, content=action.content) if isinstance(call, ToolCallRunningState) else call
 
 
 def skip(call: ToolCallState) -> ToolCallState:
-    """The turn is over: what is not finished is cancelled."""
-    message: StringOrMarkdown
-    match call:
-        case ToolCallStreamingState():
-            message, tool_input = call.invocation_message or "", None
-        case (
-            ToolCallPendingConfirmationState()
-            | ToolCallRunningState()
-            | ToolCallPendingResultConfirmationState()
-        ):
-            message, tool_input = call.invocation_message, call.tool_input
-        case _:
-            return call
-    return ToolCallCancelledState(
-        **_base(call),
-        invocation_message=message,
-        tool_input=tool_input,
-        reason=ToolCallCancellationReason.SKIPPED,
-    )
+    """Cancel a call that has not finished, since its turn has ended."""
+    kept: dict[str, Any]
+    if isinstance(call, ToolCallStreamingState):
+        kept = {**_base(call), "invocation_message": call.invocation_message or ""}
+    elif isinstance(call, _Asked):
+        kept = _asked(call)
+    else:
+        return call
+    return ToolCallCancelledState(**kept, reason=ToolCallCancellationReason.SKIPPED)
 
 
 # -- what goes from one state into the next ----------------------------------------------------------------
@@ -188,9 +171,13 @@ def _base(call: SessionToolCallStartAction | ToolCallBase) -> dict[str, Any]:
     return {name: getattr(call, name) for name in _BASE}
 
 
+def _asked(call: _Asked) -> dict[str, Any]:
+    return {**_base(call), "invocation_message": call.invocation_message, "tool_input": call.tool_input}
+
+
 def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> dict[str, Any]:
     fields = {name: getattr(result, name) for name in _RESULT}
-    # A result's unknown fields go along, but none may pass for a field that the call has itself.
+    # Unknown fields of the result are kept, but none may replace a field of the call itself.
     extra = {} if result.extra is UNSET else result.extra
     unknown = {name: value for name, value in extra.items() if name not in _CALL_FIELDS}
     return {**fields, "extra": unknown or UNSET}

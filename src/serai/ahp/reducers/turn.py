@@ -1,6 +1,6 @@
-"""The running turn, kept so that a delta costs the same whatever came before it.
+"""The running turn, stored so that the cost of a delta does not depend on the size of the turn.
 
-Parts are found by id, growing text is a list of pieces, and who is asked something is counted, not searched.
+Parts are found by id, growing text is a list of pieces, and calls that wait for a person are indexed.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ class LiveTurn:
         self._positions: dict[str, int] = {}
         # Tool call id -> all parts that have it.
         self._calls: dict[str, list[int]] = {}
-        # Position -> text that has grown past what the part itself holds.
+        # Position -> text of a part that has grown.
         self._texts: dict[int, GrowingText] = {}
-        # Positions of tool calls that someone is asked about.
+        # Positions of tool calls that wait for a confirmation.
         self._waiting: set[int] = set()
         for part in turn.response_parts:
             self.append(part)
 
     @property
     def id(self) -> str:
-        """The turn's id."""
+        """Id of the turn."""
         return self._turn.id
 
     @property
     def user_message(self) -> UserMessage:
-        """What the turn answers."""
+        """The message that the turn answers."""
         return self._turn.user_message
 
     @property
     def usage(self) -> UsageInfo | None:
-        """What it has used so far."""
+        """The usage so far."""
         return self._turn.usage
 
     @usage.setter
@@ -69,15 +69,15 @@ class LiveTurn:
 
     @property
     def waits_for_someone(self) -> bool:
-        """Whether a tool call is waiting for a confirmation."""
+        """True while a tool call waits for a confirmation."""
         return bool(self._waiting)
 
     def call(self, call_id: str) -> ToolCallState | None:
-        """The tool call of that id; of several, the first."""
+        """Return the tool call with an id; if there are several, the first."""
         return next(iter(self.calls(call_id)), None)
 
     def calls(self, call_id: str | None = None) -> list[ToolCallState]:
-        """All tool calls in order, or those of one id. Streaming input may lack its end."""
+        """Return all tool calls in order, or those with one id. The end of streaming input may be missing."""
         positions = range(len(self._parts)) if call_id is None else self._calls.get(call_id, ())
         parts = (self._parts[position] for position in positions)
         return [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
@@ -95,7 +95,7 @@ class LiveTurn:
                 self._waiting.add(position)
 
     def grow(self, part_id: str, kind: type[TextPart], content: str) -> None:
-        """Add text to the first part of that id, if it is of that kind."""
+        """Add text to the first part with that id, if it is of that kind."""
         position = self._positions.get(part_id)
         if position is None:
             return
@@ -108,7 +108,7 @@ class LiveTurn:
         text.append(content)
 
     def grow_input(self, call_id: str, content: str, message: StringOrMarkdown | None) -> None:
-        """Add to the input of a call that is still streaming, and perhaps say something else about it."""
+        """Add to the input of a call that is still streaming, and perhaps replace its message."""
         for position in self._calls.get(call_id, ()):
             part = self._parts[position]
             if not isinstance(part, ToolCallResponsePart):
@@ -124,7 +124,7 @@ class LiveTurn:
             text.append(content)
 
     def change_call(self, call_id: str, step: Callable[[ToolCallState], ToolCallState]) -> None:
-        """Take every part of that call one step further."""
+        """Apply a step to every part of that call."""
         for position in self._calls.get(call_id, ()):
             part = self._parts[position]
             if not isinstance(part, ToolCallResponsePart):
@@ -140,14 +140,14 @@ class LiveTurn:
                 self._waiting.discard(position)
 
     def parts(self) -> list[ResponsePart]:
-        """All parts, with their text joined."""
+        """Return all parts, with their text joined."""
         parts = self._parts.copy()
         for position, text in self._texts.items():
             parts[position] = _with_text(parts[position], str(text))
         return parts
 
     def finished_parts(self) -> list[ResponsePart]:
-        """All parts as they are when the turn ends: no call is left open."""
+        """Return all parts as they are after the turn: calls that have not finished are cancelled."""
         return [
             replace(part, tool_call=toolcalls.skip(part.tool_call))
             if isinstance(part, ToolCallResponsePart)
@@ -156,12 +156,12 @@ class LiveTurn:
         ]
 
     def snapshot(self) -> ActiveTurn:
-        """The turn as a value of its own."""
+        """Return the turn as a separate value."""
         return replace(self._turn, response_parts=self.parts())
 
 
 def _part_id(part: ResponsePart) -> str | None:
-    """What a delta may call this part, if anything. A kind that we do not know has an id all the same."""
+    """Return the id by which a delta names this part, if it has one. Unknown kinds may have one, too."""
     part_id: Any = None
     if type(part) is MarkdownResponsePart or type(part) is ReasoningResponsePart:
         return part.id

@@ -1,4 +1,4 @@
-"""The rules: what is to become of an action, before anything is changed.
+"""The rules: decide about an action before it is applied.
 
 judge(state of the channel, action, sender) -> accept | reject | defer, with the reason
 """
@@ -10,7 +10,7 @@ from typing import Any
 from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.session import ACCEPTED, RULES, Judgement, Verdict, judge_session, judge_title, rejected
+from serai.ahp.rules.session import ACCEPTED, RULES, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 
@@ -25,22 +25,22 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
     a.TerminalTitleChangedAction,
     a.TerminalClearedAction,
 })  # fmt: skip
-"""What a client may dispatch. All else comes from the host alone."""
+"""Actions that a client may dispatch. Only the host dispatches the others."""
 
-_ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
+_NAMES = {channel.live: channel.name for channel in CHANNEL_TYPES}
 
 
 def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgement:
-    """What is to become of an action that a client dispatched, given the state of its channel."""
+    """Decide about an action that a client has dispatched, given the state of its channel."""
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
-    if type(action) not in _ACTIONS_OF[type(state)]:
+    if str(type(action).__struct_config__.tag).partition("/")[0] != _NAMES[type(state)]:
         return rejected("wrong_channel", "the action belongs to another kind of channel")
     if type(action) not in CLIENT_ACTIONS:
         return rejected("server_only", "only the host dispatches this action")
     match state:
         case LiveSession():
-            return judge_session(state, action, sender)
+            return RULES[type(action)](state, action, sender)
         case LiveTerminal():
             return _judge_terminal(state, action, sender)
         case LiveRoot():

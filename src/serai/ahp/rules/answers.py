@@ -1,4 +1,4 @@
-"""Whether an answer fits its question."""
+"""Checks of answers against their questions."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ from serai.ahp.wire import Unknown, Value
 def problem_with_answer(
     request: SessionInputRequest, question_id: str, answer: SessionInputAnswer, *, final: bool = False
 ) -> str | None:
-    """Why this cannot be the answer to that question, or `None` when it can.
+    """Return why an answer does not fit its question; `None` when it does.
 
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
     and so has a draft that is `final`: it goes to the agent as it is. A `format` is a hint for who answers.
     """
     question = _question(request, question_id)
     if question is None and not request.questions:
-        return None  # the request asks nothing in particular: whatever is said is an answer
+        return None  # a request without questions accepts any answer
     if question is None:
         return f"the request asks no question {question_id!r}"
     if isinstance(answer, Unknown):
         return f"the answer to {question_id!r} is in a state that this host does not know"
     if isinstance(answer, SessionInputSkipped) or isinstance(question, Unknown):
         return None
-    problem = _kind_problem(question, answer.value)
-    if problem is None and (final or isinstance(answer, SessionInputSubmitted)):
+    wanted, problem = _VALUES[type(question)], None
+    if not isinstance(answer.value, wanted):
+        problem = f"must be of kind {wanted.__struct_config__.tag!r}"
+    elif final or isinstance(answer, SessionInputSubmitted):
         problem = _bounds_problem(question, answer.value)
     return problem and f"the answer to {question_id!r} {problem}"
 
@@ -53,8 +55,8 @@ def problem_with_answer(
 def problem_with_answers(
     request: SessionInputRequest, final: Mapping[str, SessionInputAnswer] | None
 ) -> str | None:
-    """Why a request cannot be accepted with these answers over those it has, or `None` when it can."""
-    # What was synced may belong to a request that this one has replaced, and to a question of that one.
+    """Return why a request cannot be accepted with these answers; `None` when it can."""
+    # Earlier answers may belong to a request that this one has replaced, with other questions.
     synced = {key: answer for key, answer in (request.answers or {}).items() if _question(request, key)}
     answers = {**synced, **(final or {})}
     for question_id, answer in answers.items():
@@ -84,11 +86,6 @@ _VALUES: dict[type, type[Value]] = {
     SessionInputSingleSelectQuestion: SessionInputSelectedAnswerValue,
     SessionInputMultiSelectQuestion: SessionInputSelectedManyAnswerValue,
 }
-
-
-def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
-    wanted = _VALUES[type(question)]
-    return None if isinstance(value, wanted) else f"must be of kind {wanted.__struct_config__.tag!r}"
 
 
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:

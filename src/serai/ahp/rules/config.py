@@ -1,4 +1,4 @@
-"""Whether settings may be changed, and to these values."""
+"""Checks of changes to settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from serai.ahp.types import (
 def problem_with_change(
     config: RootConfigState | SessionConfigState, changes: FreeForm, *, replace: bool
 ) -> str | None:
-    """Why a client may not make this change, or `None` when it may.
+    """Return why a client may not make this change; `None` when it may.
 
     Of a session only what is `sessionMutable` may change, and a replacement may not drop the rest.
     """
@@ -43,7 +43,7 @@ def problem_with_change(
 
 
 def _same(one: Any, other: Any) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)  # Python calls 1 and true equal
+    return one == other and isinstance(one, bool) == isinstance(other, bool)  # in Python, 1 equals True
 
 
 def _may_change(schema: ConfigPropertySchema) -> bool:
@@ -62,7 +62,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def problem_with_value(schema: ConfigPropertySchema, value: Any) -> str | None:
-    """Why a setting cannot have this value, or `None` when it can."""
+    """Return why a setting cannot have this value; `None` when it can."""
     wanted = _TYPES.get(schema.type)
     if wanted is None:
         return None

@@ -1,4 +1,4 @@
-"""The rules for what clients dispatch on a session (section 4.1 of the protocol), and what rules can say."""
+"""The rules for what clients dispatch on a session (section 4.1 of the protocol), and the verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from serai.ahp.rules.config import problem_with_change
 from serai.ahp.types import (
     ConfirmationOptionKind,
     PendingMessageKind,
-    SessionInputRequest,
     SessionInputResponseKind,
     SessionLifecycle,
     SimpleMessageAttachment,
@@ -28,59 +27,54 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 
 COMPLETION = "serai.completion"
-"""In an attachment's `_meta`: the host itself proposed it, and knows what it stands for."""
+"""Key in an attachment's `_meta`: the host itself has proposed it, and knows its content."""
 
 
 class Verdict(Enum):
-    """What is to become of an action."""
+    """The decision about an action."""
 
     ACCEPT = "accept"
-    """Apply it and tell every subscriber."""
+    """Apply it and send it to every subscriber."""
 
     REJECT = "reject"
-    """Change nothing, and send it back to its sender with the reason."""
+    """Change nothing, and return it to its sender with the reason."""
 
     DEFER = "defer"
     """Keep it, and apply it when the running turn has ended."""
 
 
 class Judgement(NamedTuple):
-    """A verdict and, unless the action is accepted, its reason: `code: what is the matter`."""
+    """A verdict and, unless the action is accepted, its reason: `code: explanation`."""
 
     verdict: Verdict
     reason: str | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether the action may be applied now."""
+        """True when the action may be applied now."""
         return self.verdict is Verdict.ACCEPT
 
 
 ACCEPTED = Judgement(Verdict.ACCEPT)
 
 
-def rejected(code: str, matter: str) -> Judgement:
-    """The action goes back to its sender. `code` is stable; `matter` is for people."""
-    return Judgement(Verdict.REJECT, f"{code}: {matter}")
+def rejected(code: str, explanation: str) -> Judgement:
+    """Make the verdict that rejects an action. `code` is stable; `explanation` is for people."""
+    return Judgement(Verdict.REJECT, f"{code}: {explanation}")
 
 
 LONGEST_TITLE = 1000
-"""So many characters a client may give a title."""
+"""Longest title a client may set, in characters."""
 
 
 def judge_title(title: str) -> Judgement:
-    """Whether a client may give something this title."""
+    """Decide whether a client may set this title."""
     if len(title) <= LONGEST_TITLE:
         return ACCEPTED
     return rejected("title_too_long", f"a title has up to {LONGEST_TITLE:,} characters, not {len(title):,}")
 
 
 # -- sessions ----------------------------------------------------------------------------------------------
-
-
-def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:
-    """What is to become of an action that a client dispatched on this session."""
-    return RULES[type(action)](session, action, sender)
 
 
 def _anything(_session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
@@ -100,7 +94,7 @@ def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sen
 
 
 def _message_problem(message: UserMessage) -> Judgement | None:
-    """Why a message cannot be taken: an attachment that nobody could show to a model."""
+    """Return why a message is refused: an attachment that cannot be shown to a model."""
     for attachment in message.attachments or ():
         if (
             isinstance(attachment, SimpleMessageAttachment)
@@ -130,7 +124,7 @@ def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judge
 
 
 def _calls(session: LiveSession, action: a.ToolCallActionBase) -> list[ToolCallState]:
-    """The calls that an action is about. Nothing keeps an agent from using an id twice."""
+    """Return the calls that an action is about. An agent may use an id twice."""
     turn = session.turn
     return turn.calls(action.tool_call_id) if turn and turn.id == action.turn_id else []
 
@@ -146,7 +140,7 @@ def _call_confirmed(session: LiveSession, action: a.SessionToolCallConfirmedActi
     call: ToolCallPendingConfirmationState | ToolCallRunningState | None
     call = _first(_calls(session, action), ToolCallPendingConfirmationState)
     if call is None and not action.approved:
-        # It runs without being asked for, and whoever is to run it does not know it, or cannot.
+        # The call runs without a confirmation, and its client does not know the tool, or cannot run it.
         call = _first(_calls(session, action), ToolCallRunningState)
         call = call if call is not None and call.tool_client_id == sender else None
     if call is None:
@@ -240,45 +234,30 @@ def _pending_removed(
     return ACCEPTED
 
 
-def _request(session: LiveSession, request_id: str) -> SessionInputRequest | None:
-    return next((r for r in session.head.input_requests or () if r.id == request_id), None)
-
-
-def _no_request(request_id: str) -> Judgement:
-    return rejected("no_such_request", f"no input request {request_id!r} is open")
-
-
-def _input_answer(session: LiveSession, action: a.SessionInputAnswerChangedAction, _sender: str) -> Judgement:
-    request = _request(session, action.request_id)
+def _input(
+    session: LiveSession,
+    action: a.SessionInputAnswerChangedAction | a.SessionInputCompletedAction,
+    _sender: str,
+) -> Judgement:
+    request = next((r for r in session.head.input_requests or () if r.id == action.request_id), None)
+    problem: str | None = None
     if request is None:
-        return _no_request(action.request_id)
-    if action.answer is None:
-        return ACCEPTED
-    problem = problem_with_answer(request, action.question_id, action.answer)
-    return rejected("bad_answer", problem) if problem else ACCEPTED
-
-
-def _input_completed(session: LiveSession, action: a.SessionInputCompletedAction, _sender: str) -> Judgement:
-    request = _request(session, action.request_id)
-    if request is None:
-        return _no_request(action.request_id)
-    if action.response not in set(SessionInputResponseKind):
+        return rejected("no_such_request", f"no input request {action.request_id!r} is open")
+    if isinstance(action, a.SessionInputAnswerChangedAction):
+        if action.answer is not None:
+            problem = problem_with_answer(request, action.question_id, action.answer)
+    elif action.response not in set(SessionInputResponseKind):
         return rejected("bad_value", f"a request cannot end with {action.response!r}")
-    if action.response != SessionInputResponseKind.ACCEPT:
-        return ACCEPTED
-    problem = problem_with_answers(request, action.answers)
+    elif action.response == SessionInputResponseKind.ACCEPT:
+        problem = problem_with_answers(request, action.answers)
     return rejected("bad_answer", problem) if problem else ACCEPTED
-
-
-def _title(_session: LiveSession, action: a.SessionTitleChangedAction, _sender: str) -> Judgement:
-    return judge_title(action.title)
 
 
 RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionTurnStartedAction: _turn_started,
     a.SessionTurnCancelledAction: _turn_cancelled,
     a.SessionTruncatedAction: _truncated,
-    a.SessionTitleChangedAction: _title,
+    a.SessionTitleChangedAction: lambda _session, action, _sender: judge_title(action.title),
     a.SessionModelChangedAction: _choice,
     a.SessionAgentChangedAction: _choice,
     a.SessionIsReadChangedAction: _anything,
@@ -294,7 +273,7 @@ RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionPendingMessageSetAction: _pending_set,
     a.SessionPendingMessageRemovedAction: _pending_removed,
     a.SessionQueuedMessagesReorderedAction: _anything,
-    a.SessionInputAnswerChangedAction: _input_answer,
-    a.SessionInputCompletedAction: _input_completed,
+    a.SessionInputAnswerChangedAction: _input,
+    a.SessionInputCompletedAction: _input,
 }
-"""What a client may dispatch on a session, and who says whether it may now."""
+"""The actions that a client may dispatch on a session, each with its rule."""

@@ -1,4 +1,4 @@
-"""The channels beside the sessions: the host's root, terminals, changesets and watches."""
+"""The types of the root, terminal, changeset and watch channels."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from serai.ahp.wire import State, UnknownKind, UnknownType, Value
 
 
 class TerminalClientClaim(Value, tag_field="kind", tag="client"):
-    """A client holds it."""
+    """Claim of a client on a terminal."""
 
     client_id: str
 
 
 class TerminalSessionClaim(Value, tag_field="kind", tag="session"):
-    """A session holds it, perhaps for one tool call."""
+    """Claim of a session on a terminal, perhaps for one tool call."""
 
     session: URI
     turn_id: str | None = None
@@ -42,7 +42,7 @@ TerminalClaim: TypeAlias = TerminalClientClaim | TerminalSessionClaim | UnknownK
 
 
 class TerminalInfo(Value):
-    """A terminal as the root channel lists it."""
+    """A terminal in the list of the root channel."""
 
     resource: URI
     title: str
@@ -51,7 +51,7 @@ class TerminalInfo(Value):
 
 
 class TerminalUnclassifiedPart(Value, tag_field="type", tag="unclassified"):
-    """Output that belongs to no command that was detected."""
+    """Output outside of any detected command."""
 
     value: str
 
@@ -71,7 +71,7 @@ class TerminalCommandPart(Value, tag_field="type", tag="command"):
 TerminalContentPart: TypeAlias = TerminalUnclassifiedPart | TerminalCommandPart | UnknownType
 
 
-class TerminalState(State):
+class TerminalState(State, kw_only=True):
     """The whole state of one terminal."""
 
     title: str
@@ -96,7 +96,7 @@ class ChangesetSummary(Value):
 
 
 class ChangesetStatus(StrEnum):
-    """How far the host is with a changeset."""
+    """The progress of a changeset."""
 
     COMPUTING = "computing"
     READY = "ready"
@@ -112,7 +112,7 @@ class ChangesetFile(Value):
 
 
 class ChangesetOperationScope(StrEnum):
-    """What an operation works on."""
+    """The scope of an operation."""
 
     CHANGESET = "changeset"
     RESOURCE = "resource"
@@ -120,7 +120,7 @@ class ChangesetOperationScope(StrEnum):
 
 
 class ChangesetOperation(Value):
-    """Something that can be done with a changeset, such as staging it."""
+    """An operation of a changeset, such as staging it."""
 
     id: str
     label: str
@@ -130,7 +130,7 @@ class ChangesetOperation(Value):
     icon: str | None = None
 
 
-class ChangesetState(State):
+class ChangesetState(State, kw_only=True):
     """The whole state of one changeset."""
 
     status: Annotated[str, ChangesetStatus]
@@ -146,7 +146,7 @@ class Globs(Value):
 
 
 class ResourceChangeType(StrEnum):
-    """What happened to a resource."""
+    """The kind of change to a resource."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -154,7 +154,7 @@ class ResourceChangeType(StrEnum):
 
 
 class ResourceChange(Value):
-    """One resource, and what happened to it."""
+    """A change to one resource."""
 
     uri: URI
     type: Annotated[str, ResourceChangeType]
@@ -166,8 +166,8 @@ class ResourceChanges(Value):
     items: list[ResourceChange]
 
 
-class ResourceWatchState(State):
-    """What is being watched. Changes pass through; they are not part of the state."""
+class ResourceWatchState(State, kw_only=True):
+    """The scope of a watch. Changes pass through; they are not part of the state."""
 
     root: URI
     recursive: bool
@@ -176,7 +176,7 @@ class ResourceWatchState(State):
 
 
 class ModelSelection(Value):
-    """A model, and settings of its own."""
+    """A model, and its own settings."""
 
     id: str
     config: FreeForm | None = None
@@ -191,13 +191,13 @@ class SessionModelInfo(Value):
     max_context_window: Number | None = None
     supports_vision: bool | None = None
     policy_state: str | None = None
-    """Whether a policy lets it be used: `enabled`, `disabled` or `unconfigured`."""
+    """State of the policy for this model: `enabled`, `disabled` or `unconfigured`."""
     config_schema: ConfigSchema | None = None
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
 class AgentInfo(Value):
-    """An agent that sessions can be made with."""
+    """An agent that sessions can be created with."""
 
     provider: str
     display_name: str
@@ -214,7 +214,7 @@ class RootConfigState(Value):
     values: FreeForm
 
 
-class RootState(State):
+class RootState(State, kw_only=True):
     """The state of `ahp-root://`."""
 
     agents: list[AgentInfo]
@@ -224,7 +224,7 @@ class RootState(State):
 
 
 class TelemetryCapabilities(Value):
-    """Where each kind of telemetry can be subscribed to; `logs` may be a template with `{level}`."""
+    """The channels for each kind of telemetry. `logs` may be a template with `{level}`."""
 
     logs: URI | None = None
     traces: URI | None = None

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from serai.ahp.wire import Value
 
 URI: TypeAlias = str
-"""A URI. AHP compares them as text; whoever opens one checks its form."""
+"""A URI. AHP compares them as text; the code that opens one checks its form."""
 
 Number: TypeAlias = int | float
 """JavaScript's number. An integer stays an integer."""
@@ -25,7 +25,7 @@ JsonSchema: TypeAlias = dict[str, Any]
 
 RootURI: TypeAlias = Literal["ahp-root://"]
 ROOT: RootURI = "ahp-root://"
-"""The root channel, which also stands for the connection in commands that have no channel of their own."""
+"""The root channel, which also represents the connection in commands without a channel."""
 
 
 class Markdown(Value):
@@ -48,7 +48,7 @@ class Icon(Value):
 
 
 class ProtectedResourceMetadata(Value, rename=None):
-    """Where to get a token for a resource: RFC 9728's names, and `required`, which is AHP's own."""
+    """Metadata of a protected resource, with the names of RFC 9728, and AHP's own `required`."""
 
     resource: str
     resource_name: str | None = None
@@ -66,7 +66,7 @@ class ProtectedResourceMetadata(Value, rename=None):
 
 
 class ConfigPropertySchema(Value):
-    """One setting: its type, its words for people, and the values it may have."""
+    """One setting: its type, its labels for people, and its possible values."""
 
     type: str
     title: str
@@ -82,7 +82,7 @@ class ConfigPropertySchema(Value):
 
 
 class ConfigSchema(Value):
-    """The settings that there are, by name."""
+    """The existing settings, by name."""
 
     type: Literal["object"]
     properties: dict[str, ConfigPropertySchema]
@@ -90,27 +90,27 @@ class ConfigSchema(Value):
 
 
 class TextPosition(Value):
-    """A place in a text: line and character, both from 0."""
+    """A position in a text: line and character, both from 0."""
 
     line: Count
     character: Count
 
 
 class TextRange(Value):
-    """From one place in a text to another."""
+    """A range in a text."""
 
     start: TextPosition
     end: TextPosition
 
 
 class TextSelection(Value):
-    """What is selected in a text."""
+    """A selection in a text."""
 
     range: TextRange
 
 
 class ContentRef(Value):
-    """Content that is kept elsewhere and read with `resourceRead`."""
+    """Content that is stored elsewhere and read with `resourceRead`."""
 
     uri: URI
     size_hint: Number | None = None
@@ -125,14 +125,14 @@ class FileEditSide(Value):
 
 
 class FileEditDiff(Value):
-    """How many lines an edit adds and removes."""
+    """The number of lines that an edit adds and removes."""
 
     added: Number | None = None
     removed: Number | None = None
 
 
 class FileEdit(Value):
-    """A change to one file. Without `before` it is new; without `after` it is gone."""
+    """A change to one file. Without `before` the file is new; without `after` it is deleted."""
 
     before: FileEditSide | None = None
     after: FileEditSide | None = None
@@ -140,7 +140,7 @@ class FileEdit(Value):
 
 
 class UsageInfo(Value):
-    """What a turn has used."""
+    """The usage of a turn."""
 
     input_tokens: Number | None = None
     output_tokens: Number | None = None

@@ -1,4 +1,4 @@
-"""What shapes an agent's behaviour: plugins and watched directories, and what is in them."""
+"""The types of customisations: plugins and watched directories, and their children."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from serai.ahp.wire import UnknownKind, UnknownType, Value
 
 
 class CustomizationType(StrEnum):
-    """The two containers, then what may be in them."""
+    """The two kinds of containers, then the kinds of children."""
 
     PLUGIN = "plugin"
     DIRECTORY = "directory"
@@ -23,7 +23,7 @@ class CustomizationType(StrEnum):
 
 
 class CustomizationBase(Value, tag_field="type"):
-    """What all of them have. `range` is the place in the file that declares it."""
+    """The base of all customisations. `range` is the place in the declaring file."""
 
     id: str
     uri: URI
@@ -83,11 +83,11 @@ class CustomizationLoadingState(Value, tag_field="kind", tag="loading"):
 
 
 class CustomizationLoadedState(Value, tag_field="kind", tag="loaded"):
-    """All of it was read."""
+    """Everything was read."""
 
 
 class CustomizationDegradedState(Value, tag_field="kind", tag="degraded"):
-    """Some of it was read; the message says what was not."""
+    """A part was read; the message says what could not be."""
 
     message: str
 
@@ -108,7 +108,7 @@ CustomizationLoadState: TypeAlias = (
 
 
 class ContainerCustomizationBase(CustomizationBase):
-    """What both containers have. With `client_id`, that client published it."""
+    """The base of both containers. With `client_id`, that client has published it."""
 
     enabled: bool
     client_id: str | None = None

@@ -1,4 +1,4 @@
-"""What a person sends, and what a person is asked: messages that wait, requests, questions and answers."""
+"""The types of messages, pending messages, input requests, questions and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serai.ahp.wire import UnknownKind, UnknownState, UnknownType, Value
 
 
 class MessageAttachmentBase(Value, tag_field="type"):
-    """What all attachments have. `range` is the place in the message's text that stands for it."""
+    """The base of all attachments. `range` is the place in the message's text that stands for it."""
 
     label: str
     range: TextRange | None = None
@@ -21,7 +21,7 @@ class MessageAttachmentBase(Value, tag_field="type"):
 
 
 class SimpleMessageAttachment(MessageAttachmentBase, tag="simple"):
-    """An attachment that its producer describes: `model_representation` is what the model gets to read."""
+    """An attachment that its producer describes: the model reads `model_representation`."""
 
     model_representation: str | None = None
 
@@ -35,7 +35,7 @@ class MessageEmbeddedResourceAttachment(MessageAttachmentBase, tag="embeddedReso
 
 
 class MessageResourceAttachment(ContentRef, tag_field="type", tag="resource"):
-    """Content that is kept elsewhere and read when it is needed."""
+    """Content that is stored elsewhere and read when it is needed."""
 
     label: str
     range: TextRange | None = None
@@ -50,7 +50,7 @@ MessageAttachment: TypeAlias = (
 
 
 class UserMessage(Value):
-    """What a person said, with what they attached to it."""
+    """A message of a person, with its attachments."""
 
     text: str
     attachments: list[MessageAttachment] | None = None
@@ -58,21 +58,21 @@ class UserMessage(Value):
 
 
 class PendingMessageKind(StrEnum):
-    """Into the running turn, or as a turn of its own afterwards."""
+    """The use of a pending message: in the running turn, or as a later turn of its own."""
 
     STEERING = "steering"
     QUEUED = "queued"
 
 
 class PendingMessage(Value):
-    """A message that waits for its moment."""
+    """A message that waits for its delivery."""
 
     id: str
     user_message: UserMessage
 
 
 class SessionInputResponseKind(StrEnum):
-    """How a request ended."""
+    """The outcome of an input request."""
 
     ACCEPT = "accept"
     DECLINE = "decline"
@@ -89,7 +89,7 @@ class SessionInputOption(Value):
 
 
 class SessionInputQuestionBase(Value, tag_field="kind"):
-    """What all questions have."""
+    """The base of all questions."""
 
     id: str
     message: str
@@ -115,7 +115,7 @@ class SessionInputNumberQuestion(SessionInputQuestionBase, tag="number"):
 
 
 class SessionInputIntegerQuestion(SessionInputNumberQuestion, tag="integer"):
-    """Asks for a whole number. On the page it is the number question with another kind."""
+    """Asks for a whole number. In the specification it is the number question with another kind."""
 
 
 class SessionInputBooleanQuestion(SessionInputQuestionBase, tag="boolean"):
@@ -170,14 +170,14 @@ class SessionInputBooleanAnswerValue(Value, tag_field="kind", tag="boolean"):
 
 
 class SessionInputSelectedAnswerValue(Value, tag_field="kind", tag="selected"):
-    """The id of the choice that was taken."""
+    """The id of the selected option."""
 
     value: str
     freeform_values: list[str] | None = None
 
 
 class SessionInputSelectedManyAnswerValue(Value, tag_field="kind", tag="selected-many"):
-    """The ids of the choices that were taken."""
+    """The ids of the selected options."""
 
     value: list[str]
     freeform_values: list[str] | None = None
@@ -194,7 +194,7 @@ SessionInputAnswerValue: TypeAlias = (
 
 
 class SessionInputAnswered(Value, tag_field="state"):
-    """An answer with a value. The page has one shape for two states; here each state is a type."""
+    """An answer with a value. The specification has one shape for two states; here each state is a type."""
 
     value: SessionInputAnswerValue
 
@@ -204,11 +204,11 @@ class SessionInputDraft(SessionInputAnswered, tag="draft"):
 
 
 class SessionInputSubmitted(SessionInputAnswered, tag="submitted"):
-    """An answer that was given."""
+    """An answer that was submitted."""
 
 
 class SessionInputSkipped(Value, tag_field="state", tag="skipped"):
-    """A question that was passed over, perhaps with a word why."""
+    """A question that was skipped, perhaps with a comment."""
 
     freeform_values: list[str] | None = None
 
@@ -217,7 +217,7 @@ SessionInputAnswer: TypeAlias = SessionInputDraft | SessionInputSubmitted | Sess
 
 
 class SessionInputRequest(Value):
-    """Something that a session wants to know; `answers` are by question."""
+    """An input request of a session. `answers` are by question."""
 
     id: str
     message: str | None = None

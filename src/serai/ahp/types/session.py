@@ -35,7 +35,7 @@ class MarkdownResponsePart(Value, tag_field="kind", tag="markdown"):
 
 
 class ResourceResponsePart(ContentRef, tag_field="kind", tag="contentRef"):
-    """Large content that is kept elsewhere. The page spells this type `ResourceReponsePart`."""
+    """Large content that is stored elsewhere. The specification spells this type `ResourceReponsePart`."""
 
 
 class ToolCallResponsePart(Value, tag_field="kind", tag="toolCall"):
@@ -45,14 +45,14 @@ class ToolCallResponsePart(Value, tag_field="kind", tag="toolCall"):
 
 
 class ReasoningResponsePart(Value, tag_field="kind", tag="reasoning"):
-    """What the model thought; `session/reasoning` adds to it by `id`."""
+    """Reasoning of the model; `session/reasoning` adds to it by `id`."""
 
     id: str
     content: str
 
 
 class SystemNotificationResponsePart(Value, tag_field="kind", tag="systemNotification"):
-    """A notice that both the agent and the person are to see."""
+    """A notice for both the agent and the person."""
 
     content: StringOrMarkdown
 
@@ -68,7 +68,7 @@ ResponsePart: TypeAlias = (
 
 
 class TurnState(StrEnum):
-    """How a turn ended."""
+    """The outcome of a turn."""
 
     COMPLETE = "complete"
     CANCELLED = "cancelled"
@@ -76,7 +76,7 @@ class TurnState(StrEnum):
 
 
 class Turn(Value):
-    """A message and the whole answer to it, finished."""
+    """A finished turn: a message and the whole answer to it."""
 
     id: str
     user_message: UserMessage
@@ -86,7 +86,7 @@ class Turn(Value):
     error: ErrorInfo | None = None
 
 
-class ActiveTurn(State):
+class ActiveTurn(State, kw_only=True):
     """The turn that is running."""
 
     id: str
@@ -96,7 +96,7 @@ class ActiveTurn(State):
 
 
 class SessionLifecycle(StrEnum):
-    """Whether a session is ready for turns. creating -> ready | creationFailed."""
+    """The lifecycle of a session: creating, then ready or creationFailed."""
 
     CREATING = "creating"
     READY = "ready"
@@ -104,7 +104,7 @@ class SessionLifecycle(StrEnum):
 
 
 class SessionStatus(IntFlag):
-    """A bit set: what the session is doing (the low five bits), and two flags of the person's.
+    """A bit set: the activity of the session (the low five bits), and two flags of the person.
 
     Ask with `&`: `status & IN_PROGRESS` also holds for a turn that waits for input.
     """
@@ -130,8 +130,8 @@ class AgentSelection(Value):
     uri: URI
 
 
-class SessionSummary(State):
-    """What a list of sessions shows. Times are milliseconds since 1970."""
+class SessionSummary(State, kw_only=True):
+    """The summary of a session in a list. Times are milliseconds since 1970."""
 
     resource: URI
     provider: str
@@ -178,7 +178,7 @@ class SessionConfigState(Value):
     values: FreeForm
 
 
-class SessionState(State):
+class SessionState(State, kw_only=True):
     """The whole state of one session."""
 
     summary: SessionSummary

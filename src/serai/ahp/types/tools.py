@@ -27,7 +27,7 @@ from serai.ahp.wire import UnknownStatus, UnknownType, Value
 
 
 class ToolAnnotations(Value):
-    """What a tool says of itself. Advice, not a promise."""
+    """A tool's hints about itself. They are advice, and no promise."""
 
     title: str | None = None
     read_only_hint: bool | None = None
@@ -62,7 +62,7 @@ class ToolResultEmbeddedResourceContent(Value, tag_field="type", tag="embeddedRe
 
 
 class ToolResultResourceContent(ContentRef, tag_field="type", tag="resource"):
-    """Content that is kept elsewhere."""
+    """Content that is stored elsewhere."""
 
 
 class ToolResultFileEditContent(FileEdit, tag_field="type", tag="fileEdit"):
@@ -70,14 +70,14 @@ class ToolResultFileEditContent(FileEdit, tag_field="type", tag="fileEdit"):
 
 
 class ToolResultTerminalContent(Value, tag_field="type", tag="terminal"):
-    """A terminal that can be followed while the tool runs."""
+    """A terminal that can be subscribed to while the tool runs."""
 
     resource: URI
     title: str
 
 
 class ToolResultSubagentContent(Value, tag_field="type", tag="subagent"):
-    """Another session, which the tool started and which can be subscribed to."""
+    """Another session, which the tool has started and which can be subscribed to."""
 
     resource: URI
     title: str
@@ -97,14 +97,14 @@ ToolResultContent: TypeAlias = (
 
 
 class ToolCallError(Value):
-    """Why a tool failed."""
+    """The error of a tool."""
 
     message: str
     code: str | None = None
 
 
 class ToolCallResult(Value):
-    """What came of a tool call."""
+    """The result of a tool call."""
 
     success: bool
     past_tense_message: StringOrMarkdown
@@ -114,7 +114,7 @@ class ToolCallResult(Value):
 
 
 class ToolCallConfirmationReason(StrEnum):
-    """Why a call was allowed to run."""
+    """The reason why a call was allowed to run."""
 
     NOT_NEEDED = "not-needed"
     USER_ACTION = "user-action"
@@ -122,7 +122,7 @@ class ToolCallConfirmationReason(StrEnum):
 
 
 class ToolCallCancellationReason(StrEnum):
-    """Why a call did not run, or its result was not used."""
+    """The reason why a call did not run, or its result was not used."""
 
     DENIED = "denied"
     SKIPPED = "skipped"
@@ -130,14 +130,14 @@ class ToolCallCancellationReason(StrEnum):
 
 
 class ConfirmationOptionKind(StrEnum):
-    """Whether choosing an option means yes or no."""
+    """The meaning of an option: approval or denial."""
 
     APPROVE = "approve"
     DENY = "deny"
 
 
 class ConfirmationOption(Value):
-    """One of the answers that are offered. Options of one `group` stand together."""
+    """One of the offered answers. Options of one `group` belong together."""
 
     id: str
     label: str
@@ -146,13 +146,13 @@ class ConfirmationOption(Value):
 
 
 class FileEdits(Value):
-    """The edits that a call is going to make, to look at beforehand."""
+    """The edits that a call is going to make, as a preview."""
 
     items: list[FileEdit]
 
 
 class ToolCallBase(Value, tag_field="status"):
-    """What a call keeps through its whole life. With `tool_client_id`, that client runs it."""
+    """The fields that a call keeps in every state. With `tool_client_id`, that client runs it."""
 
     tool_call_id: str
     tool_name: str
@@ -180,7 +180,7 @@ class ToolCallPendingConfirmationState(ToolCallBase, tag="pending-confirmation")
 
 
 class ToolCallRunningState(ToolCallBase, tag="running"):
-    """The tool is at work; `content` is what it has to show so far."""
+    """The tool is running; `content` is its output so far."""
 
     invocation_message: StringOrMarkdown
     confirmed: Annotated[str, ToolCallConfirmationReason]
@@ -190,7 +190,7 @@ class ToolCallRunningState(ToolCallBase, tag="running"):
 
 
 class ToolCallWithResult(ToolCallBase):
-    """What a call has once its tool is done."""
+    """The fields of a call whose tool has finished."""
 
     invocation_message: StringOrMarkdown
     confirmed: Annotated[str, ToolCallConfirmationReason]
@@ -204,11 +204,11 @@ class ToolCallWithResult(ToolCallBase):
 
 
 class ToolCallPendingResultConfirmationState(ToolCallWithResult, tag="pending-result-confirmation"):
-    """The tool is done, and someone is asked whether its result may be used."""
+    """The tool has finished, and someone is asked whether its result may be used."""
 
 
 class ToolCallCompletedState(ToolCallWithResult, tag="completed"):
-    """The tool is done, well or not."""
+    """The tool has finished, with success or without."""
 
 
 class ToolCallCancelledState(ToolCallBase, tag="cancelled"):

@@ -12,7 +12,7 @@ import uuid
 from functools import partial
 from pathlib import Path
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import SessionStatus
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog

@@ -11,8 +11,7 @@ import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 from serai.acp import client_side as acp
-from serai.ahp.commands import ContentEncoding
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, ContentEncoding
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
 from serai.errors import ProtocolError
 from serai.harness.acp.content import questions_of, values_of

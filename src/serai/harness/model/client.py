@@ -91,7 +91,8 @@ class ModelClient:
                             return
         except TimeoutError:
             why = f"it was silent for {self._silence:g} seconds"
-            failure = ModelFailure(FailureKind.TIMEOUT, f"{request.model} gave no whole answer: {why}")
+            problem = f"{request.model} gave no whole answer: {why}"
+            failure = ModelFailure(problem, failure=FailureKind.TIMEOUT)
         except ModelFailure as error:
             failure = error
         except Exception as error:  # noqa: BLE001 - vendors' libraries raise what they like
@@ -99,8 +100,8 @@ class ModelClient:
         if failure.failure is FailureKind.AUTHENTICATION:
             self._models.pop(request.model, None)  # the next request looks for the key anew
         raise ModelFailure(
-            failure.failure,
             self._redactor.redact(failure.message),
+            failure=failure.failure,
             has_begun=has_begun,
             retry_after=failure.retry_after,
             remedy=failure.remedy,
@@ -123,7 +124,8 @@ class ModelClient:
             try:
                 model = find_model(self._servers, name)
             except ConfigInvalid as error:
-                raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
+                refused = FailureKind.REFUSED
+                raise ModelFailure(error.message, failure=refused, remedy=error.remedy) from None
             try:
                 # On threads: the keyring may wait for a person, and importing takes a second.
                 key = None
@@ -133,11 +135,12 @@ class ModelClient:
                 vendors = await asyncio.to_thread(import_module, "serai.harness.model.vendors")
                 provider, opened = await asyncio.to_thread(vendors.open_model, model, key)
             except ConfigInvalid as error:
-                raise ModelFailure(FailureKind.AUTHENTICATION, error.message, remedy=error.remedy) from None
+                refused = FailureKind.AUTHENTICATION
+                raise ModelFailure(error.message, failure=refused, remedy=error.remedy) from None
             except ImportError:
                 raise ModelFailure(
-                    FailureKind.REFUSED,
                     f"models of the kind {model.server.kind} need a library that is not installed",
+                    failure=FailureKind.REFUSED,
                     remedy=f"pip install 'serai[{_EXTRAS[model.server.kind]}]'",
                 ) from None
             await self._connections.enter_async_context(provider)

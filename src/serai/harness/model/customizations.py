@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from serai.ahp import types as t
-from serai.contract.tool_schema import tool_schema
+from serai.contract.record import tool_schema
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from serai.ahp.types import FileEdit, ToolResultContent
-from serai.contract.tool_schema import tool_schema
+from serai.contract.record import tool_schema
 from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn

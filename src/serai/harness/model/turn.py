@@ -255,7 +255,7 @@ class ModelTurn:
                         await turn.room()
                     case LlmReply():
                         return piece
-        raise ModelFailure(FailureKind.TRANSPORT, "the answer has no end", has_begun=True)
+        raise ModelFailure("the answer has no end", failure=FailureKind.TRANSPORT, has_begun=True)
 
     async def _waited(self, failure: ModelFailure, model: str) -> bool:
         """Wait for a limit that passes soon, visibly. Returns whether it did."""

@@ -24,7 +24,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from serai.config.models import ModelKind, ModelRef
 from serai.config.toml import briefly
-from serai.depth import checked
+from serai.contract.record import checked
 from serai.errors import FailureKind, ModelFailure, ParseError
 from serai.session.messages import (
     FinishReason,
@@ -161,7 +161,8 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
     said = (answer.provider_details or {}).get("finish_reason") or finish is FinishReason.CONTENT_FILTER
     if answer.state != "complete" or finish is None or not said:
         raise ModelFailure(
-            FailureKind.TRANSPORT, f"the answer of {model} was cut off: it did not say that it has ended"
+            f"the answer of {model} was cut off: it did not say that it has ended",
+            failure=FailureKind.TRANSPORT,
         )
     return LlmReply(
         parts=tuple(_parts_of(answer)),
@@ -179,7 +180,9 @@ def failure_of(error: Exception, model: str) -> ModelFailure:
     kind = next((kind for cause, kind in _FAILURES if isinstance(error, cause)), FailureKind.TRANSPORT)
     said = briefly(_said(error))
     return ModelFailure(
-        kind, f"{model} gave no answer ({kind}): {said}", retry_after=getattr(error, "retry_after", None)
+        f"{model} gave no answer ({kind}): {said}",
+        failure=kind,
+        retry_after=getattr(error, "retry_after", None),
     )
 
 

@@ -11,8 +11,7 @@ import logging
 from collections.abc import Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from serai.ahp.commands import SessionForkSource
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, SessionForkSource
 from serai.ahp.types import ErrorInfo
 from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.channels import is_run
-from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.reducers import LiveChangeset
 from serai.ahp.types import (
     URI,

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
 from serai.machine.watch.events import SeenPaths

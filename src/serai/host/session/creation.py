@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from serai.ahp import types as t
 from serai.ahp.channels import RUN, is_run
-from serai.ahp.commands import CreateSessionParams, SessionForkSource
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, CreateSessionParams, SessionForkSource
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostedHarness, LimitedHarness, TranscriptHarness

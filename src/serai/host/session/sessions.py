@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp.channels import is_run
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
 from serai.host.identities import Identities

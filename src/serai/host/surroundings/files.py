@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from serai.ahp import actions as a, commands as c, wire
-from serai.ahp.commands import ResourceRequestParams
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, ResourceRequestParams
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     ConfigPropertySchema,

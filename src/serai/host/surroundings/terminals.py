@@ -16,8 +16,7 @@ import msgspec
 
 from serai.ahp import actions as a, wire
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
-from serai.ahp.commands import CreateTerminalParams
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, CreateTerminalParams
 from serai.ahp.extensions import InstallAgentParams, SignInParams
 from serai.ahp.types import (
     Count,

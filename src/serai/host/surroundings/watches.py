@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.commands import CreateResourceWatchParams
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode, CreateResourceWatchParams
 from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError

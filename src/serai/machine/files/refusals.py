@@ -6,8 +6,7 @@ import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from serai.ahp.commands import ResourceRequestParams
-from serai.ahp.errors import AhpErrorCode, PermissionDeniedErrorData
+from serai.ahp.commands import AhpErrorCode, PermissionDeniedErrorData, ResourceRequestParams
 from serai.ahp.types import ROOT
 from serai.ahp.wire import to_json
 from serai.errors import InvalidParams, ProtocolError

@@ -12,7 +12,7 @@ from msgspec import Raw
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.completions.completion import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, StorageUnavailable
 from serai.host.host import Host

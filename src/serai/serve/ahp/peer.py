@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from serai import jsonrpc
 from serai.ahp import codec, wire
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.contract import Role
-from serai.depth import MAX_DEPTH
+from serai.contract.record import MAX_DEPTH
 from serai.errors import (
     ConnectionLost,
     InvalidParams,
@@ -95,7 +95,7 @@ class AhpPeer:
                 return
             case jsonrpc.Success() | jsonrpc.Failure() | None:
                 return  # nobody waits for it any more
-            case jsonrpc.Unreadable(error):
+            case ProtocolError() as error:
                 message = _Unreadable(data, error)
             case message:
                 pass
@@ -274,7 +274,7 @@ class AhpPeer:
 
     def fail(self, error: ProtocolError) -> None:
         """Answer with an error, after all that happened before; at once while nothing can be written."""
-        self.respond_anyway(jsonrpc.Failure.of(error))
+        self.respond_anyway(jsonrpc.Failure.from_error(error))
 
     def refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
         """Answer a request with an error, as `fail` does."""

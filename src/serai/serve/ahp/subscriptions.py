@@ -11,7 +11,7 @@ from msgspec import Raw
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError, StorageUnavailable
 from serai.host.host import Host

@@ -16,7 +16,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import httpx2
 
-from serai.errors import AddressRefused, ToolFailed
+from serai.errors import AddressRefused, ToolError
 
 _SECONDS = 30.0
 """How long connecting, and sending, may take."""
@@ -36,13 +36,13 @@ async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -
 
     Raises:
         AddressRefused: One of them is not on the public network.
-        ToolFailed: There are none.
+        ToolError: There are none.
     """
     name = host.strip("[]").rstrip(".").lower()
     try:
         found = await resolved(name, port)
     except OSError as error:
-        raise ToolFailed(f"{name} cannot be found: {error.strerror or error}") from None
+        raise ToolError(f"{name} cannot be found: {error.strerror or error}") from None
     named = f"{name}:{port}" in map(str.lower, allowed)
     if not named and not all(is_public(ip_address(one)) for one in found):
         raise AddressRefused(

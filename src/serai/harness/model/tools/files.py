@@ -17,9 +17,9 @@ from typing import Annotated, Concatenate, NamedTuple, ParamSpec, TypeVar
 from msgspec import Meta
 
 from serai.ahp import commands as c
-from serai.ahp.errors import AhpErrorCode
+from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import ROOT
-from serai.errors import ProtocolError, ToolFailed
+from serai.errors import ProtocolError, ToolError
 from serai.harness.file_edits import file_edit, made
 from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.host.surroundings.files import project_of
@@ -106,7 +106,7 @@ class ReadFile(BuiltIn):
 def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
     with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
         if content.encoding != c.ContentEncoding.UTF8:
-            raise ToolFailed(f"{uri} is no text: it has {content.size:,} bytes of {content.content_type}")
+            raise ToolError(f"{uri} is no text: it has {content.size:,} bytes of {content.content_type}")
         return content.lines(first, last, _MOST_BYTES)
 
 
@@ -183,7 +183,7 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
             closed.add(identity(os.stat(path)))  # noqa: PTH116 - as a path is named there
     with find(uri, roots) as place:
         if place.info is not None and not place.is_directory:
-            raise ToolFailed(f"{uri} is no directory: read it with read_file")
+            raise ToolError(f"{uri} is no directory: read it with read_file")
         yield from _below(place.open_directory(), "", wanted, closed, until)
 
 
@@ -265,7 +265,7 @@ class _Edit(BuiltIn):
         before = await _with_files(context, _look, uri)
         etag = before and before.etag
         if context.shown.get(uri, etag) != etag:
-            raise ToolFailed(f"{uri} has changed since the edit was shown", remedy="Read it, and try again")
+            raise ToolError(f"{uri} has changed since the edit was shown", remedy="Read it, and try again")
         after = self._after(before)
         await _with_files(context, _write, uri, after, etag)
         edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
@@ -303,14 +303,14 @@ class EditFile(_Edit):
         """The file with the new text.
 
         Raises:
-            ToolFailed: The old one is not there, or not only once.
+            ToolError: The old one is not there, or not only once.
         """
         count = (before or "").count(self.old)
         if before is None or not count:
             what = "there is no such file" if before is None else "the old text is not in it"
-            raise ToolFailed(f"{_shown_path(self.path)} was not edited: {what}", remedy="Read the file first")
+            raise ToolError(f"{_shown_path(self.path)} was not edited: {what}", remedy="Read the file first")
         if count > 1 and not self.everywhere:
-            raise ToolFailed(
+            raise ToolError(
                 f"{_shown_path(self.path)} was not edited: the old text stands there {count} times",
                 remedy="Give more of what stands around it, or set everywhere",
             )
@@ -322,16 +322,14 @@ def _look(roots: Roots, uri: str) -> _Before | None:
 
     Raises:
         ProtocolError: It may not be written.
-        ToolFailed: It is large, or no text.
+        ToolError: It is large, or no text.
     """
     try:
         with find(uri, roots, write=True):
             pass
         with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
             if content.encoding != c.ContentEncoding.UTF8 or content.size > _MOST_BYTES:
-                raise ToolFailed(
-                    f"{uri} is not written: it is no text, or too large ({content.size:,} bytes)"
-                )
+                raise ToolError(f"{uri} is not written: it is no text, or too large ({content.size:,} bytes)")
             return _Before(content.lines(0, None, _MOST_BYTES), content.etag)
     except ProtocolError as error:
         if error.number != AhpErrorCode.NOT_FOUND:

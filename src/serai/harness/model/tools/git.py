@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from serai.changes.git import find_git
 from serai.changes.repository import Repository, find_repository
-from serai.errors import ToolFailed
+from serai.errors import ToolError
 from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.session.agent_file import FsScopeTier
 
@@ -37,7 +37,7 @@ class _Checkout:
         """Find it.
 
         Raises:
-            ToolFailed: There is none.
+            ToolError: There is none.
             GitFailed: Git does not want to use it.
             GitUnavailable: There is no git.
         """
@@ -46,7 +46,7 @@ class _Checkout:
         if repository is not None and context.situation.fs_scope_tier != FsScopeTier.SANDBOXED:
             repository = await find_repository(git, repository.top)
         if repository is None:
-            raise ToolFailed("the working directory is in no git repository, or is ignored by it")
+            raise ToolError("the working directory is in no git repository, or is ignored by it")
         # A filter is a program that the repository's own settings name. Without a name it does nothing.
         found = await repository.run(
             *("config", "--name-only", "-z", "--get-regexp", _DRIVERS),
@@ -70,13 +70,13 @@ class _Checkout:
         """Paths that a model names, from the repository's directory on.
 
         Raises:
-            ToolFailed: One is outside.
+            ToolError: One is outside.
         """
         found = [
             os.path.relpath(context.folder.resolve() / path, self.repository.directory) for path in paths
         ]
         if any(path.split("/")[0] == ".." for path in found):
-            raise ToolFailed(f"{', '.join(paths)}: this is not all inside what the session reaches")
+            raise ToolError(f"{', '.join(paths)}: this is not all inside what the session reaches")
         return found
 
 
@@ -141,7 +141,7 @@ class GitCommit(BuiltIn):
         left_out = await checkout.repository.stage(files)
         chosen = b"".join(os.fsencode(name) + b"\0" for name in files if name not in left_out)
         if not chosen:
-            raise ToolFailed(f"nothing was committed: {'; '.join(set(left_out.values()))}")
+            raise ToolError(f"nothing was committed: {'; '.join(set(left_out.values()))}")
         printed = await checkout.run(
             *("-c", "commit.gpgSign=false", "commit", "--no-verify", "--only", "--no-status"),
             *("-m", self.message, "--pathspec-from-file=-", "--pathspec-file-nul"),
@@ -155,5 +155,5 @@ class GitCommit(BuiltIn):
         within = checkout.inside(self.paths, context) if self.paths else ["."]
         files = await checkout.changed(within)
         if not files:
-            raise ToolFailed("there is nothing to commit")
+            raise ToolError("there is nothing to commit")
         return files

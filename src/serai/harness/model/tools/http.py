@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta, field
 
-from serai.errors import ToolFailed
+from serai.errors import ToolError
 from serai.harness.model.tool import BuiltIn, Preview, ToolContext, ToolOutput
 
 _SECONDS = 60.0
@@ -66,27 +66,27 @@ class HttpRequest(BuiltIn):
             ):
                 return ToolOutput(await _told(answer))
         except TimeoutError:
-            raise ToolFailed(f"{self.url} took more than {_SECONDS:g} s") from None
+            raise ToolError(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ToolFailed(f"{self.url} cannot be had: {error or type(error).__name__}") from None
+            raise ToolError(f"{self.url} cannot be had: {error or type(error).__name__}") from None
 
     def _check(self) -> None:
         """Refuse what is no request.
 
         Raises:
-            ToolFailed: It is no address, or a header may not be set.
+            ToolError: It is no address, or a header may not be set.
         """
         try:
             parts = urlsplit(self.url)
         except ValueError:
-            raise ToolFailed(f"{self.url!r} is no address") from None
+            raise ToolError(f"{self.url!r} is no address") from None
         if parts.scheme not in {"http", "https"}:
-            raise ToolFailed(f"{self.url!r} is no http: or https: address")
+            raise ToolError(f"{self.url!r} is no http: or https: address")
         # What two readers may read differently is refused: a person allows what they have read.
         if not parts.hostname or "@" in parts.netloc or _ODD.search(self.url):
-            raise ToolFailed(f"{self.url!r} has no host, or what does not belong into an address")
+            raise ToolError(f"{self.url!r} has no host, or what does not belong into an address")
         if "host" in map(str.lower, self.headers):
-            raise ToolFailed("the header Host is the address's own")
+            raise ToolError("the header Host is the address's own")
 
 
 async def _told(answer: Any) -> str:

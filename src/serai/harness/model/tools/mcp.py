@@ -24,7 +24,7 @@ import msgspec
 
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
-from serai.errors import ConfigInvalid, SeraiError, ToolFailed
+from serai.errors import ConfigInvalid, SeraiError, ToolError
 from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
@@ -170,7 +170,7 @@ class _Connection:
             async with asyncio.timeout(_START_SECONDS):
                 await self._ready.wait()
         except TimeoutError:
-            self.fail(ToolFailed(f"it did not answer in {_START_SECONDS:g} s"))
+            self.fail(ToolError(f"it did not answer in {_START_SECONDS:g} s"))
 
     def fail(self, error: BaseException) -> str:
         """The server has failed. Returns why."""
@@ -184,14 +184,14 @@ class _Connection:
     async def call(self, tool: str, given: dict[str, Any]) -> ToolOutput:
         """Call a tool. Cancelling tells the server."""
         if self.is_broken or self.client is None:
-            raise ToolFailed(f"the MCP server {self.name!r} is gone: {self.problem}")
+            raise ToolError(f"the MCP server {self.name!r} is gone: {self.problem}")
         try:
             result = await self.client.call_tool(tool, given)
         except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
             # What it says about the call is an answer. Anything else, and the connection is of no use.
             if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
-                raise ToolFailed(f"the MCP server refused: {error}") from None
-            raise ToolFailed(f"the MCP server failed: {self.fail(error)}") from None
+                raise ToolError(f"the MCP server refused: {error}") from None
+            raise ToolError(f"the MCP server failed: {self.fail(error)}") from None
         return _told(result)
 
     async def close(self) -> None:

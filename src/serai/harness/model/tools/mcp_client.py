@@ -21,11 +21,11 @@ from mcp.shared.message import SessionMessage
 
 from serai.acp.process.pipes import Pipes
 from serai.config.keys import with_secret
-from serai.errors import ConfigInvalid, ToolFailed
+from serai.errors import ConfigInvalid, ToolError
 from serai.harness.model.tools.address_guard import allowed_addresses, guarded_client
 from serai.harness.model.tools.mcp import McpServerSettings
 from serai.host.seat import Seat
-from serai.jsonrpc.lines import Lines
+from serai.jsonrpc.lines import LineSplitter
 from serai.version import __version__
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
@@ -121,7 +121,7 @@ async def _stdio(name: str, settings: McpServerSettings, seat: Seat, folder: Pat
     except Exception as error:
         if not talk.last_words:
             raise
-        raise ToolFailed(f"{child.exit}. It printed: {talk.last_words}") from error
+        raise ToolError(f"{child.exit}. It printed: {talk.last_words}") from error
     finally:
         await child.end(grace=_TERM_GRACE)
         talk.close()
@@ -133,7 +133,7 @@ class _Talk:
     def __init__(self) -> None:
         self.heard, self.incoming = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
         self.outgoing, self._said = anyio.create_memory_object_stream[SessionMessage](0)
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._words = bytearray()
 
     @property

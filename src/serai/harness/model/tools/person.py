@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from serai.ahp import types as t
-from serai.errors import ToolFailed
+from serai.errors import ToolError
 from serai.harness.model.tool import Asking, BuiltIn, ToolContext, ToolOutput
 
 _QUESTION = "answer"
@@ -35,7 +35,7 @@ class AskUser(BuiltIn):
         answers = await context.turn.ask(asked)
         said = self._said(answers.answers.get(_QUESTION)) if answers.accepted else ""
         if not said:
-            raise ToolFailed("the person did not answer")
+            raise ToolError("the person did not answer")
         return ToolOutput(said)
 
     def _asked(self) -> t.SessionInputQuestion:

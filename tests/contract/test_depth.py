@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from serai.depth import MAX_DEPTH, checked
+from serai.contract.record import MAX_DEPTH, checked
 from serai.errors import ParseError
 
 
