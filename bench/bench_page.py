@@ -26,7 +26,7 @@ from serai.config.settings import Settings
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame

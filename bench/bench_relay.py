@@ -42,8 +42,8 @@ from serai.contract import (
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.policy import RelayPolicy
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.serve.frames import text_frame
 from serai.serve.port import serve_port

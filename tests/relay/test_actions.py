@@ -31,9 +31,9 @@ from serai.contract import (
 from serai.errors import ActionNotFound, CapabilityUnsupported, Forbidden, InvalidParams, NameTaken
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
 from serai.relay.predicates import action, events
 from serai.relay.sdk import Relay, relay_of
+from serai.relay.tokens import Caller
 from serai.store.contract import Store
 from serai.store.sqlite.store import SqliteStore
 

@@ -36,10 +36,10 @@ from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import DemoHarness, perform
 from serai.host.session.session import Session
 from serai.host.turn import Turn
+from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.harness import define_harness
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
 from serai.relay.sdk import relay_of
+from serai.relay.tokens import Caller
 
 CALLING = "work 1 every 5; tool ls"
 BUSY = "work 600 every 1"

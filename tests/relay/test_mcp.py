@@ -15,8 +15,8 @@ from requirements import proves
 from serai.contract import ActionCapabilities, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
 from serai.relay.sdk import relay_of
+from serai.relay.tokens import Caller
 
 TOOLS = {
     *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),

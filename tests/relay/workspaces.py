@@ -21,8 +21,8 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.policy import RelayPolicy
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore

@@ -20,7 +20,7 @@ from msgspec.structs import asdict, replace
 from serai import contract as c
 from serai.errors import ActionNotFound, Forbidden, InvalidParams, NameTaken, SeraiError
 from serai.host.identities import Participant
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTa
 from serai.host.identities import Participant
 from serai.host.session.session import PARENT, Session
 from serai.relay.actions import Actions, MayAsk, RunAction
-from serai.relay.adapters import AdapterBox
-from serai.relay.inbox import Caller
-from serai.relay.webhooks import check_url
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.events.webhooks import check_url
+from serai.relay.tokens import Caller
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -136,22 +136,22 @@ class Lifecycle:
             Offline: A session elsewhere is not connected, so that nobody can be asked.
         """
         agent = self._identities.get(params.agent)
-        box = self._workspace.box_of(agent)
+        queue = self._workspace.queue_of(agent)
         session = None
         if agent.gone or (agent.session and not (session := await self._host.sessions.bring(agent.session))):
             raise SessionGone(f"the session of {agent.handle} is gone")
         self._check(caller, agent, session)
         if session is not None and operation in _OF_AGENT:
             await session.agent()
-        c.require(box.capabilities, operation, agent=agent.handle)
+        c.require(queue.capabilities, operation, agent=agent.handle)
         if session is not None:
             told = await self._here(session, operation, params.reason)
         else:
-            assert isinstance(box, AdapterBox)  # noqa: S101 - an inbox declares no operation
-            told = await box.operate(operation, params.reason)
+            assert isinstance(queue, AdapterQueue)  # noqa: S101 - an inbox declares no operation
+            told = await queue.operate(operation, params.reason)
         if operation == c.LifecycleOperation.RELEASE:
-            if isinstance(box, AdapterBox):
-                await self._workspace.unregister(box)
+            if isinstance(queue, AdapterQueue):
+                await self._workspace.unregister(queue)
             return c.OperationResult(status=c.AgentStatus.RELEASED)
         result = c.OperationResult(status=self._workspace.info(agent).status)
         if operation == c.LifecycleOperation.FORK:

@@ -33,7 +33,7 @@ from serai.jsonrpc import (
 )
 
 if TYPE_CHECKING:
-    from serai.relay.inbox import Caller
+    from serai.relay.tokens import Caller
     from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)

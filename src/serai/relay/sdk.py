@@ -31,7 +31,7 @@ from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
-    from serai.relay.inbox import Caller
+    from serai.relay.tokens import Caller
     from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)

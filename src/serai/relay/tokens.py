@@ -1,4 +1,4 @@
-"""Tokens of the relay: for one participant, to look on, or for a device of the owner's.
+"""RelayTokens of the relay: for one participant, to look on, or for a device of the owner's.
 
 The owner's own token comes from the host. A token looks like `srt_` and 43 signs, so that the redactor knows
 one wherever it turns up. Only its digest is kept.
@@ -14,20 +14,41 @@ import re
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from serai import contract as c
 from serai.errors import InvalidParams, LinkSpent
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger
-from serai.relay.inbox import Caller
 from serai.store.contract import RelayWrite
+
+if TYPE_CHECKING:
+    from serai.relay.links import HostEnd
 
 _CODE_LASTS = timedelta(minutes=10)
 _MOST_CODES = 100
 """So many codes wait at most; the oldest goes first."""
 _LONGEST_NAME = 80
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+
+
+class Caller(NamedTuple):
+    """Who calls the relay, and as what."""
+
+    role: c.Role
+    participant: Participant | None = None
+    link: HostEnd | None = None
+    """Where the caller can be asked; there is none for what is posted."""
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether every conversation exists for this caller."""
+        return self.role in {c.Role.OWNER, c.Role.RESPONDER}
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether this caller speaks for nobody, and changes nothing."""
+        return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
 
 
 def digest(token: str) -> str:
@@ -51,7 +72,7 @@ class _Link(NamedTuple):
     expires_at: datetime
 
 
-class Tokens:
+class RelayTokens:
     """Who holds which token.
 
     Args:

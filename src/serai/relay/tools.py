@@ -27,8 +27,8 @@ from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
 from serai.errors import MethodNotFound
 from serai.host.identities import Participant
-from serai.relay.boundaries import SessionBox
-from serai.relay.inbox import Caller
+from serai.relay.delivery.session_queue import SessionQueue
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 
 _EXCERPT = 300
@@ -56,7 +56,7 @@ _To = Annotated[str | list[str], Meta(description="A #room, a @handle, or a list
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
-class Tool(NamedTuple):
+class RelayTool(NamedTuple):
     """One tool: its name, what it is for, and the JSON Schema of what it takes."""
 
     name: str
@@ -102,10 +102,10 @@ class RelayTools:
         self._notices: dict[tuple[int, int], asyncio.Task[None]] = {}
         """Who is told when someone else is idle, once: whom, and about whom."""
 
-    async def tools(self, caller: Caller) -> list[Tool]:
+    async def tools(self, caller: Caller) -> list[RelayTool]:
         """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
         actions = await self._actions(caller)
-        return [*self.own, *(Tool(name, one.description, _schema(one)) for name, one in actions.items())]
+        return [*self.own, *(RelayTool(name, one.description, _schema(one)) for name, one in actions.items())]
 
     async def _actions(self, caller: Caller) -> dict[str, c.ActionDescriptor]:
         """The actions that a caller may ask for, by the names of their tools."""
@@ -263,27 +263,27 @@ class RelayTools:
     @_tool("Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, *, agent: _Handle) -> Any:
         own, about = self._workspace.speaker(caller), self._identities.get(agent)
-        box = self._workspace.box_of(about)
+        queue = self._workspace.queue_of(about)
         told = {"agent": about.handle, "status": self._workspace.info(about).status}
-        if about.gone or not isinstance(box, SessionBox) or self._is_idle(box):
+        if about.gone or not isinstance(queue, SessionQueue) or self._is_idle(queue):
             return told | {"willNotify": False}  # whoever is idle now does not become so
         key = own.number, about.number
         if key not in self._notices:
             # The notice continues the chain of messages that led to the wish for it.
             hops = self._workspace.runner.hops_of(own, None)
-            task = self._notices[key] = asyncio.create_task(self._notify(own, about, box, hops))
+            task = self._notices[key] = asyncio.create_task(self._notify(own, about, queue, hops))
             task.add_done_callback(lambda _: self._notices.pop(key, None))
         return told | {"willNotify": True}
 
-    def _is_idle(self, box: SessionBox) -> bool:
-        return self._workspace.host.status_of(box.uri) == c.AgentStatus.IDLE and not box.waiting["idle"]
+    def _is_idle(self, queue: SessionQueue) -> bool:
+        return queue.status == c.AgentStatus.IDLE and not queue.waiting["idle"]
 
-    async def _notify(self, asker: Participant, agent: Participant, box: SessionBox, hops: int) -> None:
+    async def _notify(self, asker: Participant, agent: Participant, queue: SessionQueue, hops: int) -> None:
         """Tell someone once another is idle, or gone."""
         params = c.SubscribeParams(types=("agent.status.idle", "session.released"), agent=agent.handle)
         _, events = await self._workspace.subscribe(Caller(c.Role.OWNER), params)
         async with aclosing(events):
-            while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(box):
+            while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(queue):
                 await anext(events)
         text = f"{agent.handle} is gone." if is_gone else f"{agent.handle} is idle now."
         if not self._identities[asker.number].gone:
@@ -352,7 +352,7 @@ class RelayTools:
             attachments=[c.to_wire(one) for one in message.attachments],
         )
 
-    own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
+    own: ClassVar = tuple(RelayTool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""
 
 

@@ -17,21 +17,22 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.relay.actions import Actions
-from serai.relay.adapters import AdapterBox
-from serai.relay.boundaries import BOUNDARIES, SessionBox
-from serai.relay.calls import Calls
-from serai.relay.events import EventStream, Place, Wanted
-from serai.relay.inbox import Caller, InboxBox, Inboxes
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.delivery.policy import RelayPolicy
+from serai.relay.delivery.queue import DeliveryQueue, InboxQueue
+from serai.relay.delivery.runner import Runner
+from serai.relay.delivery.session_queue import SessionQueue
+from serai.relay.events.observer import Observer, check_can_come, wants_live
+from serai.relay.events.stream import EventStream, Place, Wanted
+from serai.relay.events.webhooks import Webhooks
 from serai.relay.lifecycle import Lifecycle
 from serai.relay.links import HostEnd
-from serai.relay.observer import Observer, check_can_come, wants_live
-from serai.relay.policy import RelayPolicy
-from serai.relay.post import Post
+from serai.relay.messages.inbox import Inboxes
+from serai.relay.messages.post import Post
+from serai.relay.messages.rooms import Rooms
+from serai.relay.methods import RelayMethods
 from serai.relay.predicates import Predicate, rooms_of
-from serai.relay.rooms import Rooms
-from serai.relay.runner import Box, Runner
-from serai.relay.tokens import Tokens
-from serai.relay.webhooks import Webhooks
+from serai.relay.tokens import Caller, RelayTokens
 
 WORKSPACE = "default"
 """The one workspace of a host."""
@@ -52,24 +53,23 @@ class Workspace:
         self.identities = host.identities
         self.ledger = host.ledger
         self.rooms = Rooms(self.ledger, self.identities)
-        self.runner = Runner(host.journal, self.ledger, self.identities, policy, self.box_of, self.new_id)
-        self.post = Post(
-            self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self.new_id
-        )
+        self.runner = Runner(self)
+        self.post = Post(self)
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
         self.lifecycle.add_to(self.actions)
-        self.tokens = Tokens(self.ledger, self.identities)
+        self.tokens = RelayTokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
         self.observer = Observer(self)
         self.webhooks = Webhooks(self)
-        self._boxes: dict[int, Box] = {}
-        self._wakes = asyncio.Semaphore(4)
+        self._queues: dict[int, DeliveryQueue] = {}
+        self.wakes = asyncio.Semaphore(4)
+        """Lets a few sleeping sessions wake at a time."""
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
-        self.call = Calls(self).call
+        self.call = RelayMethods(self).call
         """Does what a method does."""
         self._maker = secrets.token_hex(4)
         """Ends the ids that are made here, so that nobody else makes the same one."""
@@ -90,19 +90,14 @@ class Workspace:
             session.serve(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
-            box = self.box_of(self.identities[number])
-            if isinstance(box, SessionBox) and waits_for in BOUNDARIES:
-                box.waiting[waits_for] += count
-            elif isinstance(box, AdapterBox):
-                box.waiting += count
+            self.queue_of(self.identities[number]).count(waits_for, count)
         for one in self.identities:
             if one.capabilities is not None:
-                self.box_of(one)
+                self.queue_of(one)
             if one.secret is not None:
                 self.host.redactor.register(f"{one.handle} webhook", one.secret)
-        for box in list(self._boxes.values()):
-            if isinstance(box, SessionBox | AdapterBox):
-                await box.recover()
+        for queue in list(self._queues.values()):
+            await queue.recover()
         await self.actions.open()
         await self.runner.open()
         await self.webhooks.open()
@@ -116,10 +111,7 @@ class Workspace:
         await self.webhooks.close()
         await self.actions.close()
         self.runner.close()
-        for box in self._boxes.values():
-            if isinstance(box, AdapterBox):
-                box.close()
-        await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+        await asyncio.gather(*(queue.close() for queue in self._queues.values()))
 
     @property
     def owner(self) -> Participant:
@@ -163,68 +155,63 @@ class Workspace:
 
     # -- who takes part ------------------------------------------------------------------------------------
 
-    def box_of(self, participant: Participant) -> Box:
+    def queue_of(self, participant: Participant) -> DeliveryQueue:
         """Where a participant gets its messages."""
-        box = self._boxes.get(participant.number)
-        if box is None:
+        queue = self._queues.get(participant.number)
+        if queue is None:
             if participant.session is not None:
-                box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
+                queue = SessionQueue(self, participant, participant.session)
             elif participant.capabilities is not None:
-                box = AdapterBox(self, participant)
+                queue = AdapterQueue(self, participant)
             else:
-                box = InboxBox(self.ledger, is_person=participant.is_person)
-            self._boxes[participant.number] = box
-        return box
+                queue = InboxQueue(self, participant)
+            self._queues[participant.number] = queue
+        return queue
 
-    def _postman(self, uri: str) -> SessionBox:
+    def _postman(self, uri: str) -> SessionQueue:
         """Who brings a session of the host what waits for it."""
-        box = self.box_of(self.identities.of_session(uri))
-        assert isinstance(box, SessionBox)  # noqa: S101 - a session's box is one
-        return box
+        queue = self.queue_of(self.identities.of_session(uri))
+        assert isinstance(queue, SessionQueue)  # noqa: S101 - a session's queue is one
+        return queue
 
     def declared(self, participant: Participant) -> c.AgentSessionCapabilities | None:
         """What the session of a participant declares; `None` for one without a session."""
         if participant.session is not None:
-            return self.box_of(participant).capabilities
+            return self.queue_of(participant).capabilities
         return participant.capabilities
 
     def info(self, participant: Participant) -> c.AgentInfo:
         """A participant as it is now."""
-        box = self.box_of(participant)
-        declared = None if participant.is_person else box.capabilities
-        status, waiting = None, 0
-        if isinstance(box, AdapterBox):
-            status, waiting = box.status, box.waiting
-        elif isinstance(box, SessionBox):
-            status, waiting = self.host.status_of(box.uri), box.waiting.total()
+        queue = self.queue_of(participant)
+        declared = None if participant.is_person else queue.capabilities
         return c.AgentInfo(
             identity=participant.identity,
             session=participant.session,
-            status=c.AgentStatus.RELEASED if participant.gone else status,
+            status=c.AgentStatus.RELEASED if participant.gone else queue.status,
             capabilities=participant.capabilities if participant.gone else declared,
-            waiting=waiting,
+            waiting=queue.size,
         )
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
         """A session elsewhere has registered: from now on its messages go there."""
         if participant.secret is not None:
             self.host.redactor.register(f"{participant.handle} webhook", participant.secret)
-        if not isinstance(self._boxes.get(participant.number), AdapterBox):
-            self._boxes.pop(participant.number, None)
-        box = self.box_of(participant)
-        if isinstance(box, AdapterBox):
-            box.registered(participant, link)
+        if not isinstance(self._queues.get(participant.number), AdapterQueue):
+            self._queues.pop(participant.number, None)
+        queue = self.queue_of(participant)
+        if isinstance(queue, AdapterQueue):
+            queue.registered(participant, link)
 
-    async def unregister(self, box: AdapterBox) -> None:
+    async def unregister(self, queue: AdapterQueue) -> None:
         """A session elsewhere takes part no longer: what is open for it fails."""
-        participant = box.participant
+        participant = queue.participant
         async with self.ledger.reading("list_open", participant.number, ALL) as found:
             for record, _ in found:
                 if record.is_open:
                     self.runner.give_up(record, "unregistered")
         await self.host.journal.committed()
-        box.unregistered()
-        del self._boxes[participant.number]
+        queue.unregistered()
+        del self._queues[participant.number]
         left = replace(participant, capabilities=None, url=None, secret=None, gone=True)
         self.identities.put(left, "session.released")
 
@@ -243,7 +230,7 @@ class Workspace:
             about = self.identities.get(params.agent)
             agent = about.identity.id
             if is_new:
-                check_can_come(self.box_of(about).capabilities, params.types, about.handle)
+                check_can_come(self.queue_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
 
         def wants(event: c.WorkspaceEvent) -> bool:

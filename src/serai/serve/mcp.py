@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from serai.client.address import nearest_url
 from serai.errors import MethodNotFound
 from serai.host.seat import RelayAccess
-from serai.relay.inbox import Caller
 from serai.relay.links import refusal_of
+from serai.relay.tokens import Caller
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.serve.relay import caller_of

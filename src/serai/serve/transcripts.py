@@ -32,9 +32,8 @@ from serai.host.session.session import Session
 from serai.host.turn import GRANTS
 from serai.serve.sessions import session_endpoint
 from serai.session.ahp_turns import messages_of_turns
-from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessage
-from serai.session.workflow import serialize
+from serai.session.workflow import serialize, workflow_of
 
 
 class Transcribed(NamedTuple):
@@ -86,7 +85,7 @@ class TranscriptRoutes:
             workflow = decode(data, RunRecord).workflow
         else:
             found = await transcribed(self._host, session)
-            workflow = export(found.record, found.messages, truncated=found.truncated)
+            workflow = workflow_of(found.record, found.messages, truncated=found.truncated)
         if request.query_params.get("as") == "json":
             return Response(
                 msgspec.json.encode(replace(workflow, metadata={})), media_type="application/json"

@@ -6,8 +6,7 @@ ahp_turns     a transcript from the turns that AHP shows
 agent_file    an agent, as its file describes it, and what a session leaves of it
 turn_core     the records of a turn, and from them to what is to be done next
 yaml          documents: read with their lines, written in one way
-workflow      agents one after the other, as a file describes them
-export        a session as a workflow
+workflow      agents one after the other, as a file describes them, or as a session is exported
 diagram       a workflow as a picture
 events        what is told of a session while it goes on
 """

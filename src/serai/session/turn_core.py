@@ -45,7 +45,7 @@ class Requested(Record, tag_field="kind", tag="requested"):
     answer says what it did cost."""
 
 
-class Answered(Record, tag_field="kind", tag="answered"):
+class ModelAnswered(Record, tag_field="kind", tag="answered"):
     """A model has answered, whole."""
 
     reply: LlmReply
@@ -53,7 +53,7 @@ class Answered(Record, tag_field="kind", tag="answered"):
     """Microcents; `None` when the price is not known."""
 
 
-class Failed(Record, tag_field="kind", tag="failed"):
+class RequestFailed(Record, tag_field="kind", tag="failed"):
     """A request brought no answer."""
 
     failure: FailureKind
@@ -88,7 +88,9 @@ class Steered(Record, tag_field="kind", tag="steered"):
     """A message came in while the turn ran. It is in the transcript."""
 
 
-Step: TypeAlias = Begun | Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered
+Step: TypeAlias = (
+    Begun | Requested | ModelAnswered | RequestFailed | CallDecided | CallBegun | CallEnded | Steered
+)
 """One record of a turn."""
 
 
@@ -145,19 +147,19 @@ Effect: TypeAlias = AskModel | DecideCall | RunCall | SettleDoubt | EndTurn
 
 def next_effect(plan: TurnPlan, steps: Sequence[Step]) -> Effect:
     """What is to be done next, given all that has been done."""
-    talk = [step for step in steps if isinstance(step, Requested | Answered | Failed)]
+    talk = [step for step in steps if isinstance(step, Requested | ModelAnswered | RequestFailed)]
     match talk[-1] if talk else None:
         case None:
             return AskModel(plan.chain[0])
         case Requested(model=model):
             return AskModel(model, is_repeat=True)
-        case Failed() as failed:
+        case RequestFailed() as failed:
             return _after_failure(plan, talk, failed)
-        case Answered(reply=reply):
+        case ModelAnswered(reply=reply):
             calls = [part for part in reply.parts if isinstance(part, ToolCallPart)]
             if not calls:
                 return _after_text(reply.finish)
-            rounds = sum(isinstance(step, Answered) for step in talk)
+            rounds = sum(isinstance(step, ModelAnswered) for step in talk)
             if rounds > plan.max_tool_turns:
                 return EndTurn(
                     "turn_limit", f"the turn has had its {plan.max_tool_turns} rounds of tool calls"
@@ -187,7 +189,7 @@ def _next_of_calls(steps: Sequence[Step], calls: Sequence[ToolCallPart]) -> Effe
     return None
 
 
-def _after_failure(plan: TurnPlan, talk: Sequence[Step], failed: Failed) -> Effect:
+def _after_failure(plan: TurnPlan, talk: Sequence[Step], failed: RequestFailed) -> Effect:
     model = _current_model(talk)
     later = plan.chain[plan.chain.index(model) + 1 :] if model in plan.chain else ()
     if failed.failure.may_pass and not failed.has_begun and later:

@@ -9,26 +9,33 @@ beyond that is an error: a misspelt field would otherwise be a wish that nobody 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, field
 
+from serai.contract.record import to_wire
 from serai.errors import Mismatch
 from serai.session import yaml
 from serai.session.agent_file import AgentFile, Known, Problem, agent_problems, covers
+from serai.session.messages import AgentSessionRecord, SessionMessage
+from serai.session.transcript import LogicalTurn, logical_turns
 from serai.session.yaml import Document
+
+_NO_TITLE = "exported-session"
+_NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
 
 KebabId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class _StrictPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What parts of a workflow have in common."""
 
 
-class WorkflowHead(_Part, frozen=True, kw_only=True):
+class WorkflowHead(_StrictPart, frozen=True, kw_only=True):
     """What a workflow is called."""
 
     id: KebabId
@@ -44,7 +51,7 @@ class NodeType(StrEnum):
     OUTPUT = "output"
 
 
-class Node(_Part, frozen=True, kw_only=True):
+class Node(_StrictPart, frozen=True, kw_only=True):
     """A step. All but `id` and `type` is for agents."""
 
     id: KebabId
@@ -57,14 +64,14 @@ class Node(_Part, frozen=True, kw_only=True):
     """The tools that it may use here; absent, all that the agent has."""
 
 
-class Edge(_Part, frozen=True, kw_only=True):
+class Edge(_StrictPart, frozen=True, kw_only=True):
     """What follows on what."""
 
     source: str = field(name="from")
     target: str = field(name="to")
 
 
-class Workflow(_Part, frozen=True, kw_only=True):
+class Workflow(_StrictPart, frozen=True, kw_only=True):
     """A workflow, as its file describes it."""
 
     schema_version: Literal[1]
@@ -240,3 +247,60 @@ def _wrong_references(node: Node, place: tuple[str, int], before: set[str]) -> I
                 yield (*place, "prompt_template"), f"{{{{{name}}}}} is not known yet at {node.id!r}"
     except Mismatch as error:
         yield (*place, "prompt_template"), error.problem
+
+
+# -- a workflow made of a session ------------------------------------------------------------------------
+
+
+def workflow_of(
+    session: AgentSessionRecord,
+    messages: Sequence[SessionMessage],
+    *,
+    truncated: Container[int] = frozenset[int](),
+) -> Workflow:
+    """Return a session as a workflow: each completed turn a step, and the whole transcript beside them.
+
+    It is a scaffold for a person to look through. The same session gives the same text at any time.
+
+    Args:
+        session: The session.
+        messages: All its messages, by ascending `sequence_number`.
+        truncated: The `sequence_number`s of what was taken back: no step, but kept in the transcript.
+    """
+    turns = [turn for turn in logical_turns(messages, truncated=truncated) if turn.is_completed]
+    steps = [_step(f"turn-{number}", session.agent_slug, turn) for number, turn in enumerate(turns, 1)]
+    nodes = (Node(id="input", type=NodeType.INPUT), *steps, Node(id="output", type=NodeType.OUTPUT))
+    return Workflow(
+        schema_version=1,
+        workflow=WorkflowHead(id=workflow_id(session.title or ""), name=session.title or _NO_TITLE),
+        nodes=nodes,
+        edges=tuple(Edge(source=one.id, target=other.id) for one, other in pairwise(nodes)),
+        agents=() if session.agent_snapshot is None else (session.agent_snapshot,),
+        metadata={"relaviumExport": _transcript(session, messages)},
+    )
+
+
+def workflow_id(title: str) -> str:
+    """A title as an id: what is not ASCII is left out, and all between letters and digits is one dash."""
+    plain = title.encode("ascii", "ignore").decode().lower()
+    return _NOT_IN_AN_ID.sub("-", plain).strip("-") or _NO_TITLE
+
+
+def _step(name: str, agent: str, turn: LogicalTurn) -> Node:
+    return Node(
+        id=name,
+        type=NodeType.AGENT,
+        agent_ref=agent,
+        prompt_template=neutralise(turn.prompt),
+        tools=turn.tools or None,
+    )
+
+
+def _transcript(session: AgentSessionRecord, messages: Sequence[SessionMessage]) -> dict[str, Any]:
+    known = to_wire(session)
+    return {
+        "source": "session",
+        "sessionId": session.id,
+        **{name: known[name] for name in ("agentSlug", "title", "createdAt", "updatedAt") if name in known},
+        "messages": msgspec.json.decode(msgspec.json.encode(messages)),
+    }

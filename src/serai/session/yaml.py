@@ -28,11 +28,11 @@ MAX_DEPTH = 2 * DEEPEST_JSON
 """How deeply values may be nested: any JSON may stand in a document, below other things."""
 
 
-class Lines(NamedTuple):
+class LineMap(NamedTuple):
     """The line of a value, and those of what is in it."""
 
     line: int
-    inside: dict[str, Lines] | list[Lines] | None = None
+    inside: dict[str, LineMap] | list[LineMap] | None = None
 
 
 class Document(NamedTuple):
@@ -41,7 +41,7 @@ class Document(NamedTuple):
     name: str
     """The file, as it is called in messages."""
     value: Any
-    lines: Lines
+    lines: LineMap
     comment: int | None
     """The line of its first comment."""
 
@@ -97,7 +97,7 @@ def load(data: bytes, name: str) -> Document:
         raise DocumentInvalid("it is not UTF-8", file=name, line=line) from None
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to load, and most who run Serai read no document
 
-    reader = _Reader(text, name, cast("Any", YAML(typ="base", pure=True)).parse(text))
+    reader = _DocumentReader(text, name, cast("Any", YAML(typ="base", pure=True)).parse(text))
     try:
         return reader.document()
     except DocumentInvalid:
@@ -106,7 +106,7 @@ def load(data: bytes, name: str) -> Document:
         raise reader.told(error) from None
 
 
-class _Reader:
+class _DocumentReader:
     """Makes values of the parser's events."""
 
     def __init__(self, text: str, name: str, events: Iterator[Any]) -> None:
@@ -118,7 +118,7 @@ class _Reader:
 
     def document(self) -> Document:
         """The one document that there is; without any, nothing."""
-        value, lines = None, Lines(1)
+        value, lines = None, LineMap(1)
         is_found = False
         for event in self._events:
             if event.__class__.__name__ == "DocumentStartEvent":
@@ -136,12 +136,12 @@ class _Reader:
         problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
         return DocumentInvalid(problem.partition("\n")[0], file=self._name, line=line + 1)
 
-    def _node(self, event: Any, depth: int) -> tuple[Any, Lines]:
+    def _node(self, event: Any, depth: int) -> tuple[Any, LineMap]:
         self._refuse(event)
         line = event.start_mark.line + 1
         kind = event.__class__.__name__
         if kind == "ScalarEvent":
-            return self._scalar(event), Lines(line)
+            return self._scalar(event), LineMap(line)
         if depth > MAX_DEPTH:
             raise self._error(f"this is nested deeper than {MAX_DEPTH} levels", event)
         return self._list(line, depth) if kind == "SequenceStartEvent" else self._map(line, depth)
@@ -152,18 +152,18 @@ class _Reader:
         if event.ctag is not None:
             raise self._error(f"the tag {str(event.ctag)!r} is not read here: leave it out", event)
 
-    def _list(self, line: int, depth: int) -> tuple[Any, Lines]:
+    def _list(self, line: int, depth: int) -> tuple[Any, LineMap]:
         values: list[Any] = []
-        lines: list[Lines] = []
+        lines: list[LineMap] = []
         while (event := next(self._events)).__class__.__name__ != "SequenceEndEvent":
             value, where = self._node(event, depth + 1)
             values.append(value)
             lines.append(where)
-        return values, Lines(line, lines)
+        return values, LineMap(line, lines)
 
-    def _map(self, line: int, depth: int) -> tuple[Any, Lines]:
+    def _map(self, line: int, depth: int) -> tuple[Any, LineMap]:
         values: dict[str, Any] = {}
-        lines: dict[str, Lines] = {}
+        lines: dict[str, LineMap] = {}
         while (event := next(self._events)).__class__.__name__ != "MappingEndEvent":
             self._refuse(event)
             if event.__class__.__name__ != "ScalarEvent":
@@ -173,7 +173,7 @@ class _Reader:
                 raise self._error(f"the key {key!r} stands here for the second time", event)
             values[key], where = self._node(next(self._events), depth + 1)
             lines[key] = where._replace(line=event.start_mark.line + 1)
-        return values, Lines(line, lines)
+        return values, LineMap(line, lines)
 
     def _scalar(self, event: Any) -> Any:
         text = self._text_of(event)

@@ -15,8 +15,7 @@ from serai.ahp import types as t
 from serai.ahp.commands import ContentEncoding
 from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted
-from serai.harness.file_edits import file_edit, made
-from serai.host.tool_call import ToolCall
+from serai.host.tool_call import ToolCall, file_edit, made
 from serai.host.turn import Turn
 
 _NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value

@@ -15,7 +15,7 @@ from serai.ahp import types as t
 from serai.errors import SeraiError
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import Customized
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, ModelTool, Preview, ToolAnswer, ToolContext, ToolRequest
 from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
@@ -46,13 +46,13 @@ class TurnSetup:
     folder: Path
     system: str
     """What stands before all messages."""
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, ModelTool]
     max_messages: int
     customized: Customized
     """What the session's customisations bring. Its tools are among `tools`."""
 
 
-class Calls:
+class CallRunner:
     """Decides about the calls of one turn, and runs them.
 
     Args:
@@ -112,7 +112,7 @@ class Calls:
         edited = None if is_as_shown else _edited(shown.input, call)
         self._record(CallDecided(call_id=call.id, input=edited))
 
-    async def _ask(self, tool: Tool, pattern: str, shown: ToolCall, preview: Preview) -> None:
+    async def _ask(self, tool: ModelTool, pattern: str, shown: ToolCall, preview: Preview) -> None:
         confirmed = None
         if tool.asking is Asking.NEVER:
             confirmed = _NOT_NEEDED
@@ -153,10 +153,10 @@ class Calls:
         try:
             output = await _read(tool, call).run(self._context(shown))
         except (SeraiError, ValueError) as error:
-            output = ToolOutput(str(error), is_error=True)
+            output = ToolAnswer(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
             _log.exception("the tool %s failed", call.name)
-            output = ToolOutput(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
+            output = ToolAnswer(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
         if not output.is_error and (said := await hooks.after_call(call.name, call.input, output.text)):
             output = output._replace(text=f"{output.text}\n\n[A hook says: {said}]")
         await self._end(call, shown, output.text, is_error=output.is_error, content=output.content)
@@ -220,7 +220,7 @@ class Calls:
             await shown.done(done, text=output, content=list(content), error=output if is_error else None)
 
 
-def _read(tool: Tool, call: ToolCallPart) -> ToolUse:
+def _read(tool: ModelTool, call: ToolCallPart) -> ToolRequest:
     """The use of a tool that a call describes.
 
     Raises:

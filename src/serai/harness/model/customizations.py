@@ -23,7 +23,7 @@ from serai.contract.tool_schema import tool_schema
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks
-from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, ForeignRequest, ModelTool, ToolAnswer, ToolRequest
 from serai.host.turn import Turn
 from serai.machine.watch.globs import PathFilter
 from serai.session.messages import (
@@ -68,7 +68,7 @@ class _Rule(NamedTuple):
 class Customized:
     """What a turn has of the session's customisations."""
 
-    tools: tuple[Tool, ...]
+    tools: tuple[ModelTool, ...]
     """`read_rule` and `use_skill`, where there is something for them."""
     servers: tuple[Definition, ...]
     """The MCP servers that may run."""
@@ -204,22 +204,24 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _by_name_tool(
     name: str, kind: str, description: str, known: Mapping[str, Any], told: Callable[[Any], Awaitable[str]]
-) -> list[Tool]:
+) -> list[ModelTool]:
     """A tool for what can be named; none where there is nothing. `told` is what the model hears of one."""
 
-    def read(given: Mapping[str, Any]) -> ToolUse:
+    def read(given: Mapping[str, Any]) -> ToolRequest:
         named = msgspec.convert(given, _Named).name
 
-        async def call() -> ToolOutput:
+        async def call() -> ToolAnswer:
             if (one := known.get(named)) is None:
                 there = ", ".join(known)
-                return ToolOutput(f"there is no {kind} {named!r}; there are: {there}", is_error=True)
-            return ToolOutput(await told(one))
+                return ToolAnswer(f"there is no {kind} {named!r}; there are: {there}", is_error=True)
+            return ToolAnswer(await told(one))
 
-        return ForeignUse(f"Take the {kind} {named}", call)
+        return ForeignRequest(f"Take the {kind} {named}", call)
 
     title, schema = f"Take a {kind}", tool_schema(_Named)
-    return [Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []
+    return (
+        [ModelTool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []
+    )
 
 
 async def _taken_up(rule: _Rule) -> str:

@@ -35,7 +35,7 @@ from serai.harness.model.agent_choice import SETTINGS, chosen_agent, known_here,
 from serai.harness.model.calls import TurnSetup
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.tool import Tool
+from serai.harness.model.tool import ModelTool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
 from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
@@ -293,7 +293,7 @@ class ModelHarness(ExaminingHarness):
         of_servers, notices = await servers.tools(agent, made.servers)
         for notice in notices:
             await turn.notice(notice)
-        of_relay: Sequence[Tool] = ()
+        of_relay: Sequence[ModelTool] = ()
         if self._relay is not None:
             of_relay = await relay_tools(*self._relay, context.session)
         tools = narrowed([*BUILT_IN_TOOLS, *of_relay, *of_servers], agent.tools)

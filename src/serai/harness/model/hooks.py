@@ -45,7 +45,7 @@ _NAMES = {
 """What our tools are called where hooks are written for them."""
 
 
-class _Event(StrEnum):
+class _HookEvent(StrEnum):
     """The moments that there are hooks for. Others are passed over."""
 
     PROMPT = "UserPromptSubmit"
@@ -55,7 +55,7 @@ class _Event(StrEnum):
 
 
 class _Hook(NamedTuple):
-    event: _Event
+    event: _HookEvent
     matcher: str
     command: str
     seconds: float
@@ -75,7 +75,7 @@ class _Hook(NamedTuple):
             return self.matcher in names
 
 
-class _Said(NamedTuple):
+class _HookAnswer(NamedTuple):
     refusal: str | None = None
     context: str = ""
     """What the model shall know."""
@@ -116,24 +116,24 @@ class Hooks:
 
     async def prompt(self, text: str) -> str | None:
         """A turn begins. Returns why it shall not; `None` when it may go on."""
-        said = await self._run(_Event.PROMPT, {"prompt": text})
+        said = await self._run(_HookEvent.PROMPT, {"prompt": text})
         self.context = [one.context for one in said if one.context]
         return next((one.refusal for one in said if one.refusal), None)
 
     async def before_call(self, name: str, given: Mapping[str, Any]) -> str | None:
         """A tool is about to run. Returns why it shall not; `None` when it may."""
-        said = await self._run(_Event.BEFORE_CALL, self._call(name, given), name)
+        said = await self._run(_HookEvent.BEFORE_CALL, self._call(name, given), name)
         return next((f"a hook refused the call: {one.refusal}" for one in said if one.refusal), None)
 
     async def after_call(self, name: str, given: Mapping[str, Any], output: str) -> str | None:
         """A tool has run well. Returns what hooks say to the model about it."""
         about = {**self._call(name, given), "tool_response": {"output": output}}
-        said = await self._run(_Event.AFTER_CALL, about, name)
+        said = await self._run(_HookEvent.AFTER_CALL, about, name)
         return "\n".join(one.refusal or one.context for one in said).strip() or None
 
     async def stopped(self) -> None:
         """The answer is complete. What hooks say now changes nothing."""
-        await self._run(_Event.STOP, {"stop_hook_active": False})
+        await self._run(_HookEvent.STOP, {"stop_hook_active": False})
 
     def _call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """A call in the words that hooks know."""
@@ -147,11 +147,13 @@ class Hooks:
                 pass
         return {"tool_name": _NAMES.get(name, name), "tool_input": {**known, **given}}
 
-    async def _run(self, event: _Event, about: Mapping[str, Any], tool: str | None = None) -> list[_Said]:
+    async def _run(
+        self, event: _HookEvent, about: Mapping[str, Any], tool: str | None = None
+    ) -> list[_HookAnswer]:
         """Run the hooks of an event, one after the other, up to the first that refuses."""
         what = {"session_id": self._session, "cwd": str(self._folder), "hook_event_name": event.value}
         data = json.dumps({**what, **about}, ensure_ascii=False).encode(errors="replace")
-        said: list[_Said] = []
+        said: list[_HookAnswer] = []
         for hook in self._hooks:
             if hook.event is event and (tool is None or hook.fits(tool)):
                 said.append(await self._ask(hook, data))
@@ -159,7 +161,7 @@ class Hooks:
                     break
         return said
 
-    async def _ask(self, hook: _Hook, data: bytes) -> _Said:
+    async def _ask(self, hook: _Hook, data: bytes) -> _HookAnswer:
         environ = (
             self._environ if hook.plugin is None else self._environ | {"CLAUDE_PLUGIN_ROOT": hook.plugin}
         )
@@ -187,15 +189,15 @@ class Hooks:
         except TimeoutError:
             problem = f"it took more than {hook.seconds:g} s"
             await self._fail(hook, problem)
-            return _Said(refusal=problem if hook.event is _Event.BEFORE_CALL else None)
+            return _HookAnswer(refusal=problem if hook.event is _HookEvent.BEFORE_CALL else None)
         except (OSError, ValueError) as error:
             await self._fail(hook, str(error))
-            return _Said()
+            return _HookAnswer()
         if code == _REFUSED:
-            return _Said(refusal=words or "it gave no reason")
+            return _HookAnswer(refusal=words or "it gave no reason")
         if code != 0:
             await self._fail(hook, f"it ended with the code {code}: {words[:200]}")
-            return _Said()
+            return _HookAnswer()
         return _understood(printed, hook.event)
 
     async def _fail(self, hook: _Hook, problem: str) -> None:
@@ -210,7 +212,7 @@ def _declared(definition: Definition) -> Iterator[_Hook]:
     """The hooks of a file that are understood here: commands, for the events that there are."""
     tree = definition.tree
     plugin = str(tree.folder) if isinstance(tree, DiskTree) else None
-    for event in _Event:
+    for event in _HookEvent:
         for group in _items(definition.fields.get(event.value)):
             matcher = group.get("matcher")
             for item in _items(group.get("hooks")):
@@ -231,7 +233,7 @@ def _items(value: Any) -> list[dict[str, Any]]:
     return [members(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
 
 
-def _understood(printed: str, event: _Event) -> _Said:
+def _understood(printed: str, event: _HookEvent) -> _HookAnswer:
     """What a hook has said that did not fail: JSON in Claude Code's words, or just text."""
     value: dict[str, Any] = {}
     with suppress(ValueError, RecursionError):
@@ -245,7 +247,7 @@ def _understood(printed: str, event: _Event) -> _Said:
         or value.get("continue") is False
     )
     if is_refused:
-        return _Said(refusal=str(reason or "it gave no reason"))
+        return _HookAnswer(refusal=str(reason or "it gave no reason"))
     if value:
-        return _Said(context=str(special.get("additionalContext") or ""))
-    return _Said(context=printed if event is _Event.PROMPT else "")
+        return _HookAnswer(context=str(special.get("additionalContext") or ""))
+    return _HookAnswer(context=printed if event is _HookEvent.PROMPT else "")

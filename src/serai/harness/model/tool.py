@@ -57,7 +57,7 @@ class Preview(NamedTuple):
     """What `run` has to know of what the person has seen."""
 
 
-class ToolOutput(NamedTuple):
+class ToolAnswer(NamedTuple):
     """What a call has brought. Whoever hands it on masks the secrets in it, as in all that is observed."""
 
     text: str
@@ -71,7 +71,7 @@ class _AbstractStruct(msgspec.StructMeta, ABCMeta):
     pass
 
 
-class ToolUse(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=True):
+class ToolRequest(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=True):
     """One use of a tool: its fields are what the model gives.
 
     What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
@@ -98,7 +98,7 @@ class ToolUse(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=T
         return Preview(self.summary())
 
     @abstractmethod
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Do it. Cancelling ends what it has started.
 
         Raises:
@@ -107,7 +107,7 @@ class ToolUse(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=T
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ModelTool:
     """A tool: ours, or one that someone else describes."""
 
     name: str
@@ -116,7 +116,7 @@ class Tool:
     description: str
     """The tool, for models."""
     schema: dict[str, Any]
-    read: Callable[[Mapping[str, Any]], ToolUse]
+    read: Callable[[Mapping[str, Any]], ToolRequest]
     """The use that an input describes. Raises `msgspec.ValidationError` where it does not fit."""
     asking: Asking = Asking.UNLESS_GRANTED
     is_idempotent: bool = False
@@ -128,24 +128,24 @@ class Tool:
         return ToolSpec(self.name, self.description, self.schema)
 
 
-class ForeignUse(ToolUse):
+class ForeignRequest(ToolRequest):
     """A use of a tool that someone else describes."""
 
     what: str
     """What the call is going to do."""
-    call: Callable[[], Awaitable[ToolOutput]]
+    call: Callable[[], Awaitable[ToolAnswer]]
 
     def summary(self) -> str:
         """As it was given."""
         return self.what
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Call it."""
         del context
         return await self.call()
 
 
-class BuiltIn(ToolUse):
+class BuiltIn(ToolRequest):
     """A use of a tool of ours. The docstring of its class is what models are told of it."""
 
     name: ClassVar[str]
@@ -158,8 +158,8 @@ class BuiltIn(ToolUse):
         return self.title
 
     @classmethod
-    def tool(cls) -> Tool:
+    def tool(cls) -> ModelTool:
         """The tool that is used so."""
         told = " ".join((cls.__doc__ or "").split())
         read = partial(msgspec.convert, type=cls)
-        return Tool(cls.name, cls.title, told, tool_schema(cls), read, cls.asking, cls.is_idempotent)
+        return ModelTool(cls.name, cls.title, told, tool_schema(cls), read, cls.asking, cls.is_idempotent)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
-from serai.harness.model.calls import Calls, TurnSetup, ask_yes_or_no
+from serai.harness.model.calls import CallRunner, TurnSetup, ask_yes_or_no
 from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
@@ -30,13 +30,13 @@ from serai.session.messages import (
 )
 from serai.session.transcript import projected
 from serai.session.turn_core import (
-    Answered,
     AskModel,
     CallEnded,
     DecideCall,
     EndTurn,
-    Failed,
+    ModelAnswered,
     Requested,
+    RequestFailed,
     RunCall,
     SettleDoubt,
     Steered,
@@ -92,7 +92,7 @@ class ModelTurn:
         self._place = node or turn.id
         """What its records and its messages are kept under."""
         self._messages = len(self._steps)
-        self._calls = Calls(turn, setup, self._record, self._say, seat)
+        self._calls = CallRunner(turn, setup, self._record, self._say, seat)
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -194,7 +194,7 @@ class ModelTurn:
                 cost = None if failure.has_begun else 0
                 writes = money.settle(reserved, cost)
                 self._record(
-                    Failed(
+                    RequestFailed(
                         failure=failure.failure,
                         message=self._seat.mask(str(failure)),
                         has_begun=failure.has_begun,
@@ -210,8 +210,8 @@ class ModelTurn:
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
         write = self._say(SessionMessageRole.ASSISTANT, reply.parts, model)
-        self._record(Answered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
-        answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
+        self._record(ModelAnswered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
+        answers = [step for step in (*self._before, *self._steps) if isinstance(step, ModelAnswered)]
         used = [answer.reply.usage for answer in answers]
         costs = [answer.cost for answer in answers if answer.cost is not None]
         await self._turn.used(
@@ -301,7 +301,7 @@ class ModelTurn:
 
 def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:
     """The calls of the last answer that have not ended."""
-    answers = [step for step in steps if isinstance(step, Answered)]
+    answers = [step for step in steps if isinstance(step, ModelAnswered)]
     ended = {step.call_id for step in steps if isinstance(step, CallEnded)}
     calls = [part for part in answers[-1].reply.parts if isinstance(part, ToolCallPart)]
     return [call for call in calls if call.id not in ended]

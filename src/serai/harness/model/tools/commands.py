@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from serai.ahp.types import ToolResultTextContent
 from serai.errors import CommandRefused
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.machine.processes.child import Child
 from serai.machine.processes.environment import find_program
 from serai.session.agent_file import is_allowed
@@ -49,7 +49,7 @@ class RunCommand(BuiltIn):
         self._check(context)
         return Preview(f"Run `{shlex.join(self.words)}`")
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Run it. Cancelling ends the command and all that it started."""
         self._check(context)
         environ = _outside(context.folder, context.seat.environment())
@@ -68,12 +68,12 @@ class RunCommand(BuiltIn):
                 await output.follow()
                 how = await child.wait()
         except TimeoutError:
-            return ToolOutput(f"{output.text}\n[ended: it took more than {self.seconds} s]", is_error=True)
+            return ToolAnswer(f"{output.text}\n[ended: it took more than {self.seconds} s]", is_error=True)
         finally:
             await child.end(grace=_GRACE)
             output.close()
         failed = how.code != 0
-        return ToolOutput(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
+        return ToolAnswer(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
 
     def _check(self, context: ToolContext) -> None:
         if not is_allowed(self.words, context.agent.allowed_commands):

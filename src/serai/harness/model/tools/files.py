@@ -20,9 +20,9 @@ from serai.ahp import commands as c
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
-from serai.harness.file_edits import file_edit, made
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.host.project import project_of
+from serai.host.tool_call import file_edit, made
 from serai.machine.draft import pieces
 from serai.machine.files import Access, Root, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
@@ -96,11 +96,11 @@ class ReadFile(BuiltIn):
         """Which file."""
         return f"Read `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Read it."""
         first = self.first_line - 1
         last = None if self.lines is None else first + self.lines
-        return ToolOutput(await _with_files(context, _text, _uri_in(context, self.path), first, last))
+        return ToolAnswer(await _with_files(context, _text, _uri_in(context, self.path), first, last))
 
 
 def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
@@ -122,14 +122,14 @@ class ListDirectory(BuiltIn):
         """Which directory."""
         return f"List `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """List it."""
         params = c.ResourceListParams(channel=ROOT, uri=_uri_in(context, self.path))
         found = await _with_files(context, lambda roots: list_directory(params, roots).entries)
         names = [f"{one.name}/" if one.type == c.ResourceType.DIRECTORY else one.name for one in found]
         if len(names) > _MOST_ENTRIES:
             names[_MOST_ENTRIES:] = [f"[{len(names) - _MOST_ENTRIES:,} more are left out]"]
-        return ToolOutput("\n".join(names) or "[the directory is empty]")
+        return ToolAnswer("\n".join(names) or "[the directory is empty]")
 
 
 class SearchFiles(BuiltIn):
@@ -148,10 +148,10 @@ class SearchFiles(BuiltIn):
         """What is looked for, and where."""
         return f"Search for `{self.text}` in `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Look for it."""
         lines = await _with_files(context, self._search, _uri_in(context, self.path))
-        return ToolOutput("\n".join(lines) or "[nothing was found]")
+        return ToolAnswer("\n".join(lines) or "[nothing was found]")
 
     def _search(self, roots: Roots, uri: str) -> list[str]:
         needle = self.text.casefold() if self.ignore_case else self.text
@@ -259,7 +259,7 @@ class _Edit(BuiltIn):
         what = f"{'Edit' if before else 'Write'} `{_shown_path(self.path)}`"
         return Preview(what, [edit], shown={uri: before and before.etag})
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Make it."""
         uri = _uri_in(context, self.path)
         before = await _with_files(context, _look, uri)
@@ -270,7 +270,7 @@ class _Edit(BuiltIn):
         await _with_files(context, _write, uri, after, etag)
         edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
         lines = f"{edit.diff.added} lines added, {edit.diff.removed} removed" if edit.diff else ""
-        return ToolOutput(f"{_shown_path(self.path)} is written: {lines}", content=[made(edit)])
+        return ToolAnswer(f"{_shown_path(self.path)} is written: {lines}", content=[made(edit)])
 
     def _after(self, before: _Before | None) -> str:
         # JSON can write half a character, which no file can hold.

@@ -15,7 +15,7 @@ from msgspec import Meta
 from serai.changes.git import find_git
 from serai.changes.repository import Repository, find_repository
 from serai.errors import ToolFailed
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.session.agent_file import FsScopeTier
 
 _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
@@ -86,11 +86,11 @@ class GitStatus(BuiltIn):
     name, title = "git_status", "See what has changed"
     asking, is_idempotent = Asking.NEVER, True
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Look at it."""
         checkout = await _Checkout.of(context)
         printed = await checkout.run(*_STATUS, "--branch", "--", ".", doing="see what has changed")
-        return ToolOutput(printed.decode(errors="replace").rstrip("\n"))
+        return ToolAnswer(printed.decode(errors="replace").rstrip("\n"))
 
 
 class GitDiff(BuiltIn):
@@ -106,13 +106,13 @@ class GitDiff(BuiltIn):
         """Which changes."""
         return f"See the changes{f' to `{self.path}`' if self.path else ''}"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Look at them."""
         checkout = await _Checkout.of(context)
         within = checkout.inside([self.path], context) if self.path else ["."]
         how = ["--cached"] if self.staged else []
         printed = await checkout.run(*_DIFF, *how, "--", *within, doing="compare")
-        return ToolOutput(printed.decode(errors="replace").rstrip("\n") or "[nothing has changed]")
+        return ToolAnswer(printed.decode(errors="replace").rstrip("\n") or "[nothing has changed]")
 
 
 class GitCommit(BuiltIn):
@@ -133,7 +133,7 @@ class GitCommit(BuiltIn):
         what = "\n".join([f"Commit {len(files)} files: {self.message}", "", *listed])
         return Preview(what, shown={"files": files})
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Commit them."""
         checkout = await _Checkout.of(context)
         shown = context.shown.get("files") if self.paths is None else None
@@ -149,7 +149,7 @@ class GitCommit(BuiltIn):
             data=chosen,
         )
         notes = [f"[{name} is left out: {why}]" for name, why in left_out.items()]
-        return ToolOutput("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
+        return ToolAnswer("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
 
     async def _files(self, context: ToolContext, checkout: _Checkout) -> list[str]:
         within = checkout.inside(self.paths, context) if self.paths else ["."]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta, field
 
 from serai.errors import ToolFailed
-from serai.harness.model.tool import BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import BuiltIn, Preview, ToolAnswer, ToolContext
 
 _SECONDS = 60.0
 """How long a request may take in all."""
@@ -47,7 +47,7 @@ class HttpRequest(BuiltIn):
         quoted = ["", "```", *sent, "```"] if sent else []
         return Preview("\n".join([f"Send `{self.method} {self.url}`", *quoted]))
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Send it. Redirects are followed for what only reads."""
         self._check()
         client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.address_guard")
@@ -64,7 +64,7 @@ class HttpRequest(BuiltIn):
                 client,
                 client.stream(self.method, self.url, headers=self.headers, content=body) as answer,
             ):
-                return ToolOutput(await _told(answer))
+                return ToolAnswer(await _told(answer))
         except TimeoutError:
             raise ToolFailed(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:

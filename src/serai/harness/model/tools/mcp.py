@@ -25,7 +25,7 @@ import msgspec
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolFailed
-from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput
+from serai.harness.model.tool import Asking, ForeignRequest, ModelTool, ToolAnswer
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
 
@@ -84,7 +84,7 @@ class McpServers:
 
     async def tools(
         self, agent: AgentFile, definitions: Iterable[Definition]
-    ) -> tuple[list[Tool], list[str]]:
+    ) -> tuple[list[ModelTool], list[str]]:
         """What the servers offer now, and notices of why some do not.
 
         The servers are those of the agent, and of customisations that may run. Servers that are no longer
@@ -111,7 +111,7 @@ class McpServers:
             if name not in kept:
                 kept[name] = _Connection(name, settings, self._seat, self._folder, agent.allowed_hosts)
         await asyncio.gather(*(connection.started() for connection in kept.values()))
-        tools: dict[str, Tool] = {}
+        tools: dict[str, ModelTool] = {}
         for name, connection in kept.items():
             if connection.problem:
                 notices.append(f"The MCP server {name!r} cannot be used: {connection.problem}")
@@ -181,7 +181,7 @@ class _Connection:
         self.is_broken, self.tools = True, []
         return self.problem
 
-    async def call(self, tool: str, given: dict[str, Any]) -> ToolOutput:
+    async def call(self, tool: str, given: dict[str, Any]) -> ToolAnswer:
         """Call a tool. Cancelling tells the server."""
         if self.is_broken or self.client is None:
             raise ToolFailed(f"the MCP server {self.name!r} is gone: {self.problem}")
@@ -205,17 +205,19 @@ class _Connection:
             await self._task
 
 
-def _tool(connection: _Connection, told: Any) -> Tool:
+def _tool(connection: _Connection, told: Any) -> ModelTool:
     """A tool of a server. Whoever trusts the server trusts its word that a tool only reads."""
     hints = told.annotations
     title = told.title or (hints.title if hints else None) or f"{connection.name}: {told.name}"
     only_reads = bool(hints and hints.read_only_hint)
-    return Tool(
+    return ModelTool(
         name=_ODD.sub("_", f"mcp__{connection.name}__{told.name}")[:_NAME_LENGTH],
         title=title,
         description=told.description or title,
         schema=told.input_schema,
-        read=lambda given: ForeignUse(_shown(title, given), partial(connection.call, told.name, dict(given))),
+        read=lambda given: ForeignRequest(
+            _shown(title, given), partial(connection.call, told.name, dict(given))
+        ),
         asking=Asking.NEVER if only_reads else Asking.UNLESS_GRANTED,
         is_idempotent=only_reads or bool(hints and hints.idempotent_hint),
     )
@@ -227,7 +229,7 @@ def _shown(title: str, given: Mapping[str, Any]) -> str:
     return f"{title}\n\n```json\n{shown}\n```"
 
 
-def _told(result: Any) -> ToolOutput:
+def _told(result: Any) -> ToolAnswer:
     texts: list[str] = []
     shown: list[ToolResultContent] = []
     for block in result.content:
@@ -246,4 +248,4 @@ def _told(result: Any) -> ToolOutput:
     text = "\n".join(texts)
     if len(text) > _MOST_TEXT:
         text = f"{text[:_MOST_TEXT]}\n[cut off: {len(text):,} characters in all]"
-    return ToolOutput(text, is_error=result.is_error, content=shown)
+    return ToolAnswer(text, is_error=result.is_error, content=shown)

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from serai.ahp import types as t
 from serai.errors import ToolFailed
-from serai.harness.model.tool import Asking, BuiltIn, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, ToolAnswer, ToolContext
 
 _QUESTION = "answer"
 
@@ -28,7 +28,7 @@ class AskUser(BuiltIn):
         """The question."""
         return self.question
 
-    async def run(self, context: ToolContext) -> ToolOutput:
+    async def run(self, context: ToolContext) -> ToolAnswer:
         """Ask it. It has the same id when the call runs again after a restart."""
         request_id = f"{context.call.id}-question"
         asked = t.SessionInputRequest(id=request_id, message=self.question, questions=[self._asked()])
@@ -36,7 +36,7 @@ class AskUser(BuiltIn):
         said = self._said(answers.answers.get(_QUESTION)) if answers.accepted else ""
         if not said:
             raise ToolFailed("the person did not answer")
-        return ToolOutput(said)
+        return ToolAnswer(said)
 
     def _asked(self) -> t.SessionInputQuestion:
         if not self.options:

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from serai.contract import Role
-from serai.harness.model.tool import Asking, BuiltIn, ForeignUse, Tool, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, BuiltIn, ForeignRequest, ModelTool, ToolAnswer, ToolRequest
 from serai.harness.model.tools.commands import RunCommand
 from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.session.agent_file import covers
@@ -45,10 +45,10 @@ def is_tool_name(name: str) -> bool:
     return name.startswith("mcp__") or any(covers(name, tool.name) for tool in known)
 
 
-def narrowed(tools: Iterable[Tool], names: Iterable[str] | None) -> dict[str, Tool]:
+def narrowed(tools: Iterable[ModelTool], names: Iterable[str] | None) -> dict[str, ModelTool]:
     """The tools that names leave, by name; `None` leaves all. Of two with one name the first counts."""
     wanted = None if names is None else tuple(names)
-    left: dict[str, Tool] = {}
+    left: dict[str, ModelTool] = {}
     for tool in tools:
         if wanted is None or any(covers(name, tool.name) for name in wanted):
             left.setdefault(tool.name, tool)
@@ -61,22 +61,24 @@ _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """What is not the same when it is done twice."""
 
 
-async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[Tool]:
+async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[ModelTool]:
     """The relay's tools for the agent of a session, given its URI, with one for each action it may use.
 
     Nobody is asked: the relay's policy says who may do what.
     """
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
 
-    def tool(name: str, description: str, schema: dict[str, Any]) -> Tool:
+    def tool(name: str, description: str, schema: dict[str, Any]) -> ModelTool:
         title = name.replace("_", " ").capitalize()
 
-        def read(given: Mapping[str, Any]) -> ToolUse:
-            async def call() -> ToolOutput:
-                return ToolOutput(msgspec.json.encode(await tools.call(caller, name, given)).decode())
+        def read(given: Mapping[str, Any]) -> ToolRequest:
+            async def call() -> ToolAnswer:
+                return ToolAnswer(msgspec.json.encode(await tools.call(caller, name, given)).decode())
 
-            return ForeignUse(title, call)
+            return ForeignRequest(title, call)
 
-        return Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE)
+        return ModelTool(
+            name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE
+        )
 
     return [tool(one.name, one.description, one.schema) for one in await tools.tools(caller)]

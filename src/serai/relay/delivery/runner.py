@@ -1,22 +1,21 @@
 """Delivers messages: checks what a session can do, applies the policy, finds the boundary, keeps the receipt.
 
-Whoever receives has a box. It takes a delivery and says at once what became of it: the message is in a turn,
-or waits there for its boundary. All else that becomes of it is settled later, in the same ledger.
+Each recipient has a queue. The queue takes a delivery and answers at once: the message is in a turn, or waits
+for its boundary. What happens to it later is settled in the same ledger.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from serai.contract import (
     Accepted,
-    AgentSessionCapabilities,
     ContentType,
     DeliveryMode,
     DeliveryReason,
@@ -33,10 +32,13 @@ from serai.contract import (
     supports,
 )
 from serai.errors import CapabilityUnsupported, UnknownDelivery
-from serai.host.identities import Identities, Participant
-from serai.host.ledger import ALL, Ledger, ms
-from serai.journal.journal import Journal
-from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
+from serai.host.identities import Participant
+from serai.host.ledger import ALL, ms
+from serai.relay.delivery.policy import Inbound, Rates, choose_mode, retry_at
+from serai.relay.delivery.queue import DeliveryQueue
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
@@ -52,65 +54,21 @@ _Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
 """Has a record once it has come so far; nothing when that took too long."""
 
 
-class Box(Protocol):
-    """Where a participant gets its messages."""
-
-    @property
-    def capabilities(self) -> AgentSessionCapabilities:
-        """What can be delivered there, and how."""
-        ...
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether `immediate` would interrupt something."""
-        ...
-
-    @property
-    def hops(self) -> int:
-        """How many messages of agents led to what the participant does now, since a person spoke."""
-        ...
-
-    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
-        """Take a delivery that was written down: hand it on, or hold it for its boundary."""
-        ...
-
-    def admit(self) -> bool:
-        """Count one more that waits until a person lets it in. Returns whether there is room for it."""
-        ...
-
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
-        """A delivery is not held any more; with `why` it is over for good, and else offered anew."""
-        ...
-
-
 class Runner:
-    """Brings messages to those who receive them: the page's `DeliveryRunner`, with `cancel` beside it.
+    """Brings messages to their recipients: the page's `DeliveryRunner`, with `cancel` beside it.
 
     Args:
-        journal: What is answered has been committed there.
-        ledger: Where deliveries are written down.
-        identities: Who takes part.
-        policy: What may happen.
-        box_of: Where a participant gets its messages.
-        new_id: Makes ids that are in the order of time.
+        workspace: The relay.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        ledger: Ledger,
-        identities: Identities,
-        policy: RelayPolicy,
-        box_of: Callable[[Participant], Box],
-        new_id: Callable[[str], str],
-    ) -> None:
-        self.committed = journal.committed
-        self._ledger = ledger
-        self._identities = identities
-        self._policy = policy
+    def __init__(self, workspace: Workspace) -> None:
+        self.committed = workspace.host.journal.committed
+        self._ledger = ledger = workspace.ledger
+        self._identities = workspace.identities
+        self._policy = policy = workspace.policy
         self._max_age = policy.max_age
-        self._box_of = box_of
-        self._new_id = new_id
+        self._queue_of = workspace.queue_of
+        self._new_id = workspace.new_id
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
@@ -126,7 +84,7 @@ class Runner:
         if sender.is_person:
             return 0
         before: int = parent.metadata.get("hops", 0) if parent else 0
-        return max(before, self._box_of(sender).hops) + 1
+        return max(before, self._queue_of(sender).hops) + 1
 
     def deliver(
         self,
@@ -145,10 +103,10 @@ class Runner:
             CapabilityUnsupported: See `check`. Nothing was written down.
         """
         now = self._ledger.now
-        box = self._box_of(recipient)
+        queue = self._queue_of(recipient)
         kind = sender.identity.kind
-        mode = self._mode(box, recipient, sender, params)
-        message = self.fitting(message, box)
+        mode = self._mode(queue, recipient, sender, params)
+        message = self.fitting(message, queue)
         problem = self._refused(recipient, sender, hops, now) if mode else "refused_by_policy"
         mode = mode or DeliveryMode.IMMEDIATE
         record = DeliveryRecord(
@@ -169,14 +127,15 @@ class Runner:
         self._ledger.create(record, recipient.number)
         self._watch(record.due)
         is_held = self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD
-        if problem is None and is_held and not box.admit():
+        if problem is None and not queue.has_room:
             problem = "mailbox_full"
         if problem is not None:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
         if is_held:
+            queue.count("approval")
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
-        return box.take(record, message)
+        return queue.take(record, message)
 
     def check(
         self, recipients: Iterable[Participant], sender: Participant, params: SendParams | ReplyParams
@@ -188,20 +147,24 @@ class Runner:
         """
         has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
         for recipient in recipients:
-            box = self._box_of(recipient)
-            self._mode(box, recipient, sender, params)
+            queue = self._queue_of(recipient)
+            self._mode(queue, recipient, sender, params)
             if has_image and self._policy.images == "fail":
-                require(box.capabilities, ContentType.IMAGE, agent=recipient.handle)
+                require(queue.capabilities, ContentType.IMAGE, agent=recipient.handle)
 
     def _mode(
-        self, box: Box, recipient: Participant, sender: Participant, params: SendParams | ReplyParams
+        self,
+        queue: DeliveryQueue,
+        recipient: Participant,
+        sender: Participant,
+        params: SendParams | ReplyParams,
     ) -> DeliveryMode | None:
-        able, kind, agent = box.capabilities, sender.identity.kind, recipient.handle
-        return choose_mode(self._policy, params.mode, able, kind, is_busy=box.is_busy, agent=agent)
+        able, kind, agent = queue.capabilities, sender.identity.kind, recipient.handle
+        return choose_mode(self._policy, params.mode, able, kind, is_busy=queue.is_busy, agent=agent)
 
-    def fitting(self, message: RelayMessage, box: Box) -> RelayMessage:
+    def fitting(self, message: RelayMessage, queue: DeliveryQueue) -> RelayMessage:
         """The message as the session can take it: without images, where it takes none."""
-        if not message.attachments or supports(box.capabilities, ContentType.IMAGE):
+        if not message.attachments or supports(queue.capabilities, ContentType.IMAGE):
             return message
         attachments = tuple(
             TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
@@ -259,17 +222,17 @@ class Runner:
             return self._ledger.settle(
                 record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
             )
-        box = self._box_of(self._identities.get(record.agent))
-        message = self.fitting(message, box)
+        queue = self._queue_of(self._identities.get(record.agent))
+        message = self.fitting(message, queue)
         if record.state == DeliveryState.HANDING:
-            return box.take(record, message)
-        box.drop(record)
+            return queue.take(record, message)
+        queue.drop(record)
         if mode is not None:
             asked = record.requested_mode or (record.mode if record.mode != mode else None)
             record = replace(
                 record, mode=mode, requested_mode=asked, metadata=record.metadata | {"flushed": True}
             )
-        return box.take(record, message)
+        return queue.take(record, message)
 
     async def flush(
         self,
@@ -309,7 +272,7 @@ class Runner:
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
         """Whoever holds a delivery holds it no longer; with `why` it is over for good."""
-        self._box_of(self._identities.get(record.agent)).drop(record, why)
+        self._queue_of(self._identities.get(record.agent)).drop(record, why)
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 

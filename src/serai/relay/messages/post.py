@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -38,13 +39,12 @@ from serai.errors import (
     UnknownRoom,
     UnknownTarget,
 )
-from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger
-from serai.redact import Redactor
-from serai.relay.policy import RelayPolicy
-from serai.relay.rooms import KeptRoom, Rooms
-from serai.relay.runner import Runner
+from serai.host.identities import Participant
+from serai.relay.messages.rooms import KeptRoom
 from serai.store.contract import RelayWrite
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
@@ -57,32 +57,17 @@ class Post:
     """Takes messages in.
 
     Args:
-        ledger: Where they are written down.
-        identities: Who takes part.
-        rooms: Where messages are said.
-        runner: Delivers them.
-        redactor: Masks secrets.
-        policy: What is taken.
-        new_id: Makes ids that are in the order of time.
+        workspace: The relay.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        identities: Identities,
-        rooms: Rooms,
-        runner: Runner,
-        redactor: Redactor,
-        policy: RelayPolicy,
-        new_id: Callable[[str], str],
-    ) -> None:
-        self._ledger = ledger
-        self._identities = identities
-        self._rooms = rooms
-        self._runner = runner
-        self._redactor = redactor
-        self._policy = policy
-        self._new_id = new_id
+    def __init__(self, workspace: Workspace) -> None:
+        self._ledger = workspace.ledger
+        self._identities = workspace.identities
+        self._rooms = workspace.rooms
+        self._runner = workspace.runner
+        self._redactor = workspace.host.redactor
+        self._policy = workspace.policy
+        self._new_id = workspace.new_id
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Who sends under an idempotency key at this moment."""
 

@@ -13,7 +13,7 @@ from serai.ahp import actions as a
 from serai.contract import DeliveryMode, DeliveryState, IdentityKind
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.policy import Inbound, RelayPolicy
+from serai.relay.delivery.policy import Inbound, RelayPolicy
 
 WORKING = "work 600 every 1"
 

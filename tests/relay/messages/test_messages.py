@@ -29,8 +29,8 @@ from serai.errors import (
 )
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.policy import RelayPolicy
+from serai.relay.tokens import Caller
 
 OBSERVER = Caller(Role.OBSERVER)
 AS_ROBOT: dict[str, Any] = {"as": "@robot"}

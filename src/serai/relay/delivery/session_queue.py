@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -28,14 +28,16 @@ from serai.contract import (
     Priority,
     RelayMessage,
 )
-from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.host.session.core import is_paused
 from serai.host.session.deliveries import Delivery
 from serai.host.session.session import PARENT, Session
-from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.queue import DeliveryQueue
+from serai.relay.messages.header import MOST_MESSAGES, header, rendered, taken_together
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _WINDOW = 5 * MOST_MESSAGES
 """How many of those that wait are in memory."""
@@ -48,38 +50,24 @@ _WAITS_FOR = {
     DeliveryMode.MANUAL: "flush",
 }
 BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
-"""What a delivery to a session waits for, while its box counts it."""
+"""What a delivery to a session waits for, while its queue counts it."""
 
 
-class SessionBox:
-    """The box of a session of the host, whether it is in memory or not.
+class SessionQueue(DeliveryQueue):
+    """The queue of a session of the host, whether it is in memory or not.
 
     Args:
-        host: The host.
+        workspace: The relay.
         participant: The session's agent.
-        policy: When it may be disturbed.
-        wakes: Shared by all boxes: lets a few sleeping sessions wake at a time.
-        identify: Finds a participant by its id.
+        uri: The session.
     """
 
-    def __init__(
-        self,
-        host: Host,
-        participant: Participant,
-        policy: RelayPolicy,
-        wakes: asyncio.Semaphore,
-        identify: Callable[[str], Participant],
-    ) -> None:
-        if participant.session is None:
-            raise ValueError(f"{participant.handle} is no session of this host")
-        self.uri = participant.session
-        self._host = host
-        self._peek = host.sessions.peek
-        self._ledger = host.ledger
-        self._participant = participant
-        self._policy = policy
-        self._wakes = wakes
-        self._identify = identify
+    def __init__(self, workspace: Workspace, participant: Participant, uri: str) -> None:
+        super().__init__(workspace, participant)
+        self.uri = uri
+        self._peek = workspace.host.sessions.peek
+        self._wakes = workspace.wakes
+        self._identify = workspace.identities.get
         self.waiting: Counter[str] = Counter()
         """How many deliveries wait, by what they wait for."""
         self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
@@ -91,6 +79,21 @@ class SessionBox:
         """Whether something has happened since the pump looked last."""
 
     # -- what the runner asks ------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> AgentStatus | None:
+        """What the session does."""
+        return self._host.status_of(self.uri)
+
+    @property
+    def size(self) -> int:
+        """See `DeliveryQueue.size`."""
+        return self.waiting.total()
+
+    def count(self, waits_for: str, number: int = 1) -> None:
+        """See `DeliveryQueue.count`."""
+        if waits_for in BOUNDARIES:
+            self.waiting[waits_for] += number
 
     @property
     def capabilities(self) -> AgentSessionCapabilities:
@@ -115,9 +118,6 @@ class SessionBox:
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
-        is_new = record.state == DeliveryState.CREATED  # what was accepted stays so
-        if is_new and sum(self.waiting.values()) >= self._policy.mailbox:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
         if session is not None and is_paused(session.live):
@@ -131,12 +131,6 @@ class SessionBox:
         if record.mode == DeliveryMode.NEXT_TOOL_CALL:
             return self._steer(entry, session)
         return self._hold(entry)
-
-    def admit(self) -> bool:
-        """See `Box.admit`."""
-        has_room = self.waiting.total() < self._policy.mailbox
-        self.waiting["approval"] += has_room
-        return has_room
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
         """A delivery does not wait any more."""
@@ -272,7 +266,7 @@ class SessionBox:
         self._host.run(self._fail_all())
 
     async def _fail_all(self) -> None:
-        async with self._ledger.reading("list_open", self._participant.number, ALL) as found:
+        async with self._ledger.reading("list_open", self.participant.number, ALL) as found:
             for record, _ in found:
                 if record.is_open:
                     self.drop(record)
@@ -350,7 +344,7 @@ class SessionBox:
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
         """What waits, read from the tables; without what has gone on meanwhile."""
         async with self._ledger.reading(
-            "waiting_deliveries", self._participant.number, waits_for, limit
+            "waiting_deliveries", self.participant.number, waits_for, limit
         ) as found:
             return [
                 Delivery(record, message)

@@ -13,21 +13,20 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
-from serai.host.identities import Participant
-from serai.host.ledger import Ledger, ms
-from serai.relay.rooms import KeptRoom
+from serai.host.ledger import ms
+from serai.relay.messages.rooms import KeptRoom
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
-    from serai.relay.links import HostEnd
     from serai.relay.workspace import Workspace
 
 _MOST = 500
@@ -45,61 +44,6 @@ _PRIVATE = frozenset(
     {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
 )
 """The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
-
-
-class Caller(NamedTuple):
-    """Who calls the relay, and as what."""
-
-    role: c.Role
-    participant: Participant | None = None
-    link: HostEnd | None = None
-    """Where the caller can be asked; there is none for what is posted."""
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether every conversation exists for this caller."""
-        return self.role in {c.Role.OWNER, c.Role.RESPONDER}
-
-    @property
-    def only_reads(self) -> bool:
-        """Whether this caller speaks for nobody, and changes nothing."""
-        return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
-
-
-class InboxBox:
-    """Holds messages until someone looks into the inbox: only then are they delivered.
-
-    A person takes them in any mode, for they only have to wait; whoever else only fetches, in `manual`.
-    """
-
-    is_busy = False
-    hops = 0
-
-    def __init__(self, ledger: Ledger, *, is_person: bool) -> None:
-        self._ledger = ledger
-        self.capabilities = c.AgentSessionCapabilities(
-            messaging=c.MessagingCapabilities(receive=True, send=True, attachments=tuple(c.ContentType)),
-            delivery=c.DeliveryCapabilities(
-                modes=tuple(c.DeliveryMode) if is_person else (c.DeliveryMode.MANUAL,)
-            ),
-            events=c.EventCapabilities(emits=()),
-            actions=c.ActionCapabilities(invoke=True, expose=True),
-            lifecycle=c.LifecycleCapabilities(release=False),
-        )
-
-    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:  # noqa: ARG002 - it is stored
-        """Hold a message for whoever looks."""
-        if record.mode not in self.capabilities.delivery.modes:  # it was flushed
-            record = replace(record, mode=c.DeliveryMode.MANUAL)
-        held = {"heldBy": "inbox", "waitsFor": "fetch"}
-        return self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=held), own=True)
-
-    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
-        """Nothing is kept here."""
-
-    def admit(self) -> bool:
-        """An inbox has room for everything."""
-        return True
 
 
 class Inboxes:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import ConnectionLost, InvalidParams, ProtocolError, SeraiError
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from serai.errors import (
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.redact.managed import SHORTEST
-from serai.relay.adapters import AdapterBox
-from serai.relay.inbox import Caller
-from serai.relay.rooms import KeptRoom
-from serai.relay.runner import check_kept
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.delivery.runner import check_kept
+from serai.relay.messages.rooms import KeptRoom
+from serai.relay.tokens import Caller
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -56,7 +56,7 @@ _OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
 """What is for the owner alone."""
 
 
-class Calls:
+class RelayMethods:
     """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part.
 
     Args:
@@ -258,16 +258,16 @@ class Calls:
     async def _agents_get(self, _caller: Caller, params: c.AgentParams) -> c.AgentInfo:
         return self._workspace.info(self._identities.get(params.agent))
 
-    def _adapter(self, caller: Caller, name: str) -> AdapterBox:
-        """The box of a session elsewhere that the caller may act for."""
+    def _adapter(self, caller: Caller, name: str) -> AdapterQueue:
+        """The queue of a session elsewhere that the caller may act for."""
         agent = self._about(caller, name)
-        box = self._workspace.box_of(agent)
-        if not isinstance(box, AdapterBox):
+        queue = self._workspace.queue_of(agent)
+        if not isinstance(queue, AdapterQueue):
             raise Forbidden(f"{agent.handle} has not registered", remedy="Call sessions.register first")
-        return box
+        return queue
 
-    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
-        """The box that a delivery is for."""
+    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterQueue:
+        """The queue that a delivery is for."""
         return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
 
     async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
@@ -280,20 +280,20 @@ class Calls:
     # -- deliveries ----------------------------------------------------------------------------------------
 
     async def _deliveries_take(self, caller: Caller, params: c.TakeParams) -> c.TakeResult:
-        box = self._adapter(caller, params.agent)
+        queue = self._adapter(caller, params.agent)
         limit, seconds = max(1, min(params.limit, 100)), _seconds(params.wait_ms)
-        return c.TakeResult(offers=await box.fetch(limit, seconds))
+        return c.TakeResult(offers=await queue.fetch(limit, seconds))
 
     async def _deliveries_receipt(self, caller: Caller, params: c.ReceiptParams) -> c.DeliveryRecord:
         delivery_id = params.receipt.delivery_id
         if delivery_id is None:
             raise InvalidParams("a receipt names its delivery", field="params.receipt.deliveryId")
-        box = await self._adapter_of(caller, delivery_id)
-        return await box.receipt(delivery_id, params.receipt, params.lease, caller.link)
+        queue = await self._adapter_of(caller, delivery_id)
+        return await queue.receipt(delivery_id, params.receipt, params.lease, caller.link)
 
     async def _deliveries_extend(self, caller: Caller, params: c.ExtendParams) -> c.DeliveryRecord:
-        box = await self._adapter_of(caller, params.delivery_id)
-        return box.extend(params.delivery_id, params.lease, caller.link)
+        queue = await self._adapter_of(caller, params.delivery_id)
+        return queue.extend(params.delivery_id, params.lease, caller.link)
 
     async def _deliveries_list(self, caller: Caller, params: c.DeliveriesListParams) -> c.DeliveriesResult:
         agent = self._identities.get(params.agent) if params.agent else None

@@ -30,8 +30,8 @@ from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
 from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
 from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.relay.events.session_events import SessionEvents, status_events
 from serai.relay.predicates import OF_SESSIONS
-from serai.relay.session_events import SessionEvents, status_events
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -197,7 +197,7 @@ class Observer:
         if not events or (participant.session is None and participant.capabilities is None):
             return
         # Who is gone declares nothing any more, and is told of to the end.
-        emits = _Type if participant.gone else self._workspace.box_of(participant).capabilities.events.emits
+        emits = _Type if participant.gone else self._workspace.queue_of(participant).capabilities.events.emits
         at = self._host.ledger.now
         agent, subject = c.to_wire(participant.identity), participant.identity.id
         for event in events:

@@ -44,8 +44,8 @@ from serai.errors import (
     LeaseLost,
     NameTaken,
 )
+from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.harness import FunctionSession, define_harness
-from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
 
 STATUS = AgentSessionEventType.STATUS_CHANGED

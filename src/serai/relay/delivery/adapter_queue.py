@@ -27,9 +27,10 @@ from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
+from serai.relay.delivery.queue import DeliveryQueue
+from serai.relay.events.session_events import status_events
+from serai.relay.events.webhooks import post_signed
 from serai.relay.links import HostEnd
-from serai.relay.session_events import status_events
-from serai.relay.webhooks import post_signed
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -49,8 +50,8 @@ _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
 """What a receipt may not say of itself, or is kept beside it."""
 
 
-class AdapterBox:
-    """The box of a session elsewhere.
+class AdapterQueue(DeliveryQueue):
+    """The queue of a session elsewhere.
 
     Args:
         workspace: The relay.
@@ -58,17 +59,13 @@ class AdapterBox:
     """
 
     def __init__(self, workspace: Workspace, participant: Participant) -> None:
-        self._host = workspace.host
-        self._ledger = workspace.ledger
-        self.participant = participant
-        """Who registered, with what it declared last."""
-        self._policy = workspace.policy
+        super().__init__(workspace, participant)
         self._fitting = workspace.runner.fitting
         self._tell = workspace.observer.reported
-        self.status = c.AgentStatus.OFFLINE
-        self.hops = 0
-        self.waiting = 0
-        """How many deliveries are open."""
+        self._status = c.AgentStatus.OFFLINE
+        self._hops = 0
+        self._waiting = 0
+        """Number of deliveries that are open."""
         self._link: HostEnd | None = None
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
@@ -80,6 +77,25 @@ class AdapterBox:
         self._arrived = asyncio.Event()
 
     # -- what the runner asks ------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> c.AgentStatus:
+        """The status that the session has reported, or that follows from its connection."""
+        return self._status
+
+    @property
+    def hops(self) -> int:
+        """See `DeliveryQueue.hops`."""
+        return self._hops
+
+    @property
+    def size(self) -> int:
+        """See `DeliveryQueue.size`."""
+        return self._waiting
+
+    def count(self, waits_for: str, number: int = 1) -> None:  # noqa: ARG002 - one count for all
+        """See `DeliveryQueue.count`."""
+        self._waiting += number
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
@@ -98,19 +114,12 @@ class AdapterBox:
         """Offer a message now, or hold it until that can be done."""
         if record.id in self._on_the_way:
             return self._lapsed(record)
-        if record.state == c.DeliveryState.CREATED and not self.admit():
-            full = c.Failed(delivery_id=record.id, reason="mailbox_full")
-            return self._ledger.settle(record, full, own=True)
+        if record.state == c.DeliveryState.CREATED:
+            self._waiting += 1
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("flush", record))
             return record
         return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
-
-    def admit(self) -> bool:
-        """See `Box.admit`."""
-        has_room = self.waiting < self._policy.mailbox
-        self.waiting += has_room
-        return has_room
 
     def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
         """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
@@ -191,7 +200,7 @@ class AdapterBox:
         return self._ledger.settle(record, receipt)
 
     def _is_over(self) -> None:
-        self.waiting = max(0, self.waiting - 1)
+        self._waiting = max(0, self._waiting - 1)
 
     def _forget(self, delivery_id: str) -> None:
         """A delivery is not on its way any more."""
@@ -270,7 +279,7 @@ class AdapterBox:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
         told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
-            self.hops = record.hops
+            self._hops = record.hops
         return self._settled(self._answered(self._ledger.settle(record, told), receipt))
 
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
@@ -511,12 +520,15 @@ class AdapterBox:
 
     def unregistered(self) -> None:
         """It does not take part any more."""
-        self.close()
+        self._stop()
         self._link = None
         self._become(c.AgentStatus.RELEASED)
 
-    def close(self) -> None:
-        """Offer nothing any more."""
+    async def close(self) -> None:
+        """Offer nothing more."""
+        self._stop()
+
+    def _stop(self) -> None:
         for task in (self._pumping, *self._asking.values()):
             if task is not None:
                 task.cancel()
@@ -542,7 +554,7 @@ class AdapterBox:
         before = self.status
         if status == before:
             return
-        self.status = status
+        self._status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
         self._tell(self.participant, status_events(status, before, reason))
         if (
