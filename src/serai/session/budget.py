@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
-from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +23,6 @@ from serai.session.messages import (
 )
 
 MICROCENTS_PER_DOLLAR = 10**8
-_MILLION = 10**6
 
 _TOKENS_OF_REQUEST = 256
 """What servers add to a request of their own, such as instructions for tools."""
@@ -34,52 +32,14 @@ _TOKENS_OF_IMAGE = 16_384
 """More than any vendor counts for one image."""
 
 
-class Price(NamedTuple):
-    """Microcents for a million tokens."""
-
-    input: int
-    output: int
-    cache_read: int | None = None
-    """For input that the server still had; `None`: it costs as much as other input."""
-
-    @classmethod
-    def of_dollars(
-        cls, input_price: Decimal | float, output_price: Decimal | float, cache_read: Decimal | None = None
-    ) -> Price:
-        """The price that is so many dollars for a million tokens."""
-        return cls(
-            _microcents(input_price),
-            _microcents(output_price),
-            None if cache_read is None else _microcents(cache_read),
-        )
+def microcents(dollars: Decimal) -> int:
+    """Return an amount of dollars in whole microcents, rounded up."""
+    return int((dollars * MICROCENTS_PER_DOLLAR).to_integral_value(ROUND_CEILING))
 
 
-def _microcents(dollars: Decimal | float) -> int:
-    exact = Decimal(str(dollars)) * MICROCENTS_PER_DOLLAR  # by its text: 0.15 is meant as it is written
-    return int(exact.to_integral_value(ROUND_CEILING))
-
-
-def cost_of(usage: LlmUsage, price: Price) -> int:
-    """What a request has cost."""
-    cached = min(usage.cache_read_tokens, usage.input_tokens)
-    cache_price = price.input if price.cache_read is None else price.cache_read
-    exact = (
-        (usage.input_tokens - cached) * price.input
-        + cached * cache_price
-        + usage.output_tokens * price.output
-    )
-    return -(-exact // _MILLION)
-
-
-def settled_cost(usage: LlmUsage, price: Price, reserved: int) -> int:
-    """What an answered request has cost. Where a server does not say what it took, all that was reserved."""
-    return cost_of(usage, price) if usage.input_tokens or usage.output_tokens else reserved
-
-
-def worst_cost(request: LlmRequest, price: Price) -> int:
-    """What a request can cost at most: this is reserved for it."""
-    usage = LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
-    return cost_of(usage, price._replace(cache_read=None))
+def worst_usage(request: LlmRequest) -> LlmUsage:
+    """Return the most tokens that a request can take: what they cost is reserved for it."""
+    return LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
 
 
 def most_input_tokens(request: LlmRequest) -> int:

@@ -15,16 +15,15 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
-from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from serai.config.keys import resolve_secret
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
+from serai.session.budget import microcents, worst_usage
 from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
@@ -107,14 +106,18 @@ class ModelClient:
         )
 
     def reservation(self, request: LlmRequest) -> int | None:
-        """Microcents that a request may cost at most; `None` when nobody knows its price."""
-        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
-        return None if price is None else worst_cost(request, price)
+        """Return the microcents that a request may cost at most; `None` when nobody knows its price."""
+        return cost_of(find_model(self._servers, request.model), worst_usage(request))
 
     def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
-        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
-        price = price_of(find_model(self._servers, model), usage.input_tokens)
-        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
+        """Return the microcents that an answer cost, of those reserved for it; `None` when nobody knows.
+
+        Where a server does not say what it took, all that was reserved is spent.
+        """
+        is_known = usage.input_tokens or usage.output_tokens
+        if reserved is None or not is_known:
+            return reserved
+        return cost_of(find_model(self._servers, model), usage)
 
     async def _open(self, name: str) -> AnyModel:
         async with self._opening:
@@ -145,39 +148,33 @@ class ModelClient:
             return opened
 
 
-def price_of(model: ModelRef, input_tokens: int) -> Price | None:
-    """The price of a model for a request of this size; `None` when nobody knows it.
+def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:
+    """Return what a request costs at a model, in microcents; `None` when nobody knows the price.
 
-    The list comes with pydantic-ai and is read without a network. It tells what vendors take at their own
+    The list comes with pydantic-ai and is read without a network. It has the prices of vendors at their own
     addresses: a server elsewhere is looked up by its address, not by the names of its models, which may be
     anyone's. The first look takes a moment: the list is large.
     """
-    told = model.server.prices.get(model.id)
-    if told is not None:
-        return Price.of_dollars(told.input, told.output)
+    own = model.server.prices.get(model.id)
+    if own is not None:  # by their texts: 0.15 is meant as it is written
+        asked, said = Decimal(str(own.input)), Decimal(str(own.output))
+        return microcents((usage.input_tokens * asked + usage.output_tokens * said) / 10**6)
     try:
-        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - no session needs it before
+        from genai_prices import Usage  # noqa: PLC0415 - no session needs it before
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - the same
     except ImportError:
         return None
     url = model.server.base_url
+    tokens = Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=min(usage.cache_read_tokens, usage.input_tokens),
+    )
     vendor = None if url else model.server.kind.value
     try:
-        _, found = get_snapshot().find_provider_model(model.id, None, vendor, url)
+        found = get_snapshot().calc(tokens, model.id, vendor, url, None)
     except LookupError:
         return None
-    prices: Any = found.get_prices(datetime.now(UTC))
-    told_in, told_out, told_cached = (
-        _for_size(getattr(prices, name, None), input_tokens)
-        for name in ("input_mtok", "output_mtok", "cache_read_mtok")
-    )
-    if told_in is None or told_out is None:
-        return None
-    return Price.of_dollars(told_in, told_out, told_cached)
-
-
-def _for_size(price: Any, input_tokens: int) -> Decimal | None:
-    """A price in dollars. Some vendors take more for all tokens of a request that is large."""
-    if price is None or isinstance(price, Decimal):
-        return price
-    reached = [tier.price for tier in price.tiers if input_tokens > tier.start]
-    return reached[-1] if reached else price.base
+    price = found.model_price
+    is_whole = price.input_mtok is not None and price.output_mtok is not None
+    return microcents(found.total_price) if is_whole else None
