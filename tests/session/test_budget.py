@@ -25,7 +25,7 @@ def request(*content: DurableContentPart, most: int = 100) -> LlmRequest:
 @given(st.text(max_size=200))
 def test_text_has_no_more_tokens_than_bytes(text: str) -> None:
     more = most_input_tokens(request(TextPart(text=text))) - most_input_tokens(request(TextPart(text="")))
-    assert more == len(text.encode())
+    assert more >= len(text.encode())
 
 
 @pytest.mark.parametrize(
