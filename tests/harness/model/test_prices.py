@@ -7,9 +7,8 @@ from fractions import Fraction
 from hypothesis import given, strategies as st
 
 from serai.config.models import ModelKind, ModelRef, ModelServer, PricePerMillion
-from serai.harness.model.client import ModelClient, cost_of
+from serai.harness.model.client import ModelClient, cost_of, most_input_tokens
 from serai.redact import Redactor
-from serai.session.budget import most_input_tokens
 from serai.session.messages import LlmRequest, LlmUsage, TextPart
 from session.sessions import rows
 

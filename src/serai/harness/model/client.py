@@ -15,16 +15,17 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from serai.config.keys import resolve_secret
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.budget import microcents, worst_usage
-from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
+from serai.session.messages import LlmReply, LlmRequest, LlmUsage, MediaPart, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
     from serai.harness.model.vendors import AnyModel
@@ -107,7 +108,8 @@ class ModelClient:
 
     def reservation(self, request: LlmRequest) -> int | None:
         """Return the microcents that a request may cost at most; `None` when nobody knows its price."""
-        return cost_of(find_model(self._servers, request.model), worst_usage(request))
+        worst = LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
+        return cost_of(find_model(self._servers, request.model), worst)
 
     def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
         """Return the microcents that an answer cost, of those reserved for it; `None` when nobody knows.
@@ -148,6 +150,21 @@ class ModelClient:
             return opened
 
 
+# -- what requests cost, in whole microcents (1e-8 dollar), always rounded up ------------------------------
+
+# Before a request leaves, its worst case is reserved; when its answer says what it took, that is the cost. So
+# what was spent and reserved is never less than what is owed, and a request that might not fit is not sent.
+
+_MICROCENTS_PER_DOLLAR = 10**8
+
+_TOKENS_OF_REQUEST = 256
+"""Tokens that servers add to a request of their own, such as instructions for tools."""
+_TOKENS_OF_PART = 32
+"""Tokens of the marks around a message, a call, a result or a tool."""
+_TOKENS_OF_IMAGE = 16_384
+"""More than any vendor counts for one image."""
+
+
 def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:
     """Return what a request costs at a model, in microcents; `None` when nobody knows the price.
 
@@ -158,7 +175,7 @@ def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:
     own = model.server.prices.get(model.id)
     if own is not None:  # by their texts: 0.15 is meant as it is written
         asked, said = Decimal(str(own.input)), Decimal(str(own.output))
-        return microcents((usage.input_tokens * asked + usage.output_tokens * said) / 10**6)
+        return _microcents((usage.input_tokens * asked + usage.output_tokens * said) / 10**6)
     try:
         from genai_prices import Usage  # noqa: PLC0415 - no session needs it before
         from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - the same
@@ -177,4 +194,25 @@ def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:
         return None
     price = found.model_price
     is_whole = price.input_mtok is not None and price.output_mtok is not None
-    return microcents(found.total_price) if is_whole else None
+    return _microcents(found.total_price) if is_whole else None
+
+
+def _microcents(dollars: Decimal) -> int:
+    """Return an amount of dollars in whole microcents, rounded up."""
+    return int((dollars * _MICROCENTS_PER_DOLLAR).to_integral_value(ROUND_CEILING))
+
+
+def most_input_tokens(request: LlmRequest) -> int:
+    """Return more tokens than a request can have: no tokenizer makes more than one of a byte of its JSON."""
+    parts = [part for message in request.messages for part in message.content]
+    marks = _TOKENS_OF_PART * (len(request.messages) + len(parts) + len(request.tools))
+    media = [part for part in parts if isinstance(part, MediaPart)]
+    # Pages of a document become text and an image each: twice its bytes is more than that.
+    shown = sum(
+        _TOKENS_OF_IMAGE
+        if part.media_type.startswith("image/")
+        else 2 * len(request.media.get(part.handle, b""))
+        for part in media
+    )
+    written = len(msgspec.json.encode((request.system, parts, request.tools)))
+    return _TOKENS_OF_REQUEST + marks + shown + written

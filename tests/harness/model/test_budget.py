@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from serai.session.budget import most_input_tokens
+from serai.harness.model.client import most_input_tokens
 from serai.session.messages import (
     DurableContentPart,
     LlmRequest,
