@@ -20,6 +20,7 @@ from msgspec.structs import asdict, replace
 from serai import contract as c
 from serai.errors import ActionNotFound, Forbidden, InvalidParams, NameTaken, SeraiError
 from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
@@ -54,22 +55,11 @@ class _Invocation(c.Record):
     result: c.InvokeResult
 
 
-class Actions:
-    """The actions of a workspace.
-
-    Args:
-        workspace: The relay.
-    """
+class Actions(WorkspacePart):
+    """The actions of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._ledger = workspace.ledger
-        self._identities = workspace.identities
-        self._post = workspace.post
-        self._runner = workspace.runner
-        self._redactor = workspace.host.redactor
-        self._declared = workspace.declared
-        self._new_id = workspace.new_id
+        super().__init__(workspace)
         self._actions: dict[str, _Registered] = {}
         self._running: dict[tuple[int, str], asyncio.Task[c.InvokeResult]] = {}
         self._awaited: Counter[tuple[int, str]] = Counter()
@@ -139,7 +129,9 @@ class Actions:
         if caller.only_reads:
             return c.ActionsResult(actions=())
         who = self._workspace.speaker(caller)
-        if (declared := self._declared(who)) is not None and not c.supports(declared, c.ActionUse.INVOKE):
+        if (declared := self._workspace.declared(who)) is not None and not c.supports(
+            declared, c.ActionUse.INVOKE
+        ):
             return c.ActionsResult(actions=())
         mine = [one.descriptor for one in self._actions.values() if one.may_ask(caller, who)]
         return c.ActionsResult(actions=tuple(sorted(mine, key=lambda one: one.name)))
@@ -161,8 +153,8 @@ class Actions:
         key = who.number, invocation_id
         task = self._running.get(key)
         if task is None and params.invocation_id:
-            await self._runner.committed()
-            rows = await self._ledger.store.relay("invocation", *key)
+            await self._workspace.runner.committed()
+            rows = await self._store.relay("invocation", *key)
             task = self._running.get(key)  # it may have begun meanwhile
             if rows and task is None:
                 return c.decode(rows[0][0], _Invocation).result
@@ -187,7 +179,7 @@ class Actions:
 
     async def open(self) -> None:
         """What ran when the host was stopped has failed: nobody knows whether it was done."""
-        for number, data in await self._ledger.store.relay("open_invocations"):
+        for number, data in await self._store.relay("open_invocations"):
             kept = c.decode(data, _Invocation)
             who = self._identities[number]
             owner = self._identities.find(kept.owner) if kept.owner else None
@@ -207,7 +199,7 @@ class Actions:
     async def _run(
         self, action: _Registered, call: c.ActionRunParams, caller: Caller, who: Participant
     ) -> c.InvokeResult:
-        hops = self._runner.hops_of(who, None)
+        hops = self._workspace.runner.hops_of(who, None)
         started = time.monotonic()
         outcome = self._masked(await self._outcome(action, call, caller, who))
         data = {"error": outcome.error, "code": outcome.code, "output": outcome.output}
@@ -259,7 +251,9 @@ class Actions:
         verb = "was" if outcome.state == c.ActionState.DENIED else "has"
         text = f"The action {call.name} {verb} {outcome.state.value}: {told}"
         metadata = {"action": call.name, "invocationId": call.invocation_id, "state": outcome.state.value}
-        self._post.notify(sender, who, text, c.DeliveryReason.ACTION_RESULT, metadata=metadata, hops=hops)
+        self._workspace.post.notify(
+            sender, who, text, c.DeliveryReason.ACTION_RESULT, metadata=metadata, hops=hops
+        )
 
     # -- helpers -------------------------------------------------------------------------------------------
 
@@ -270,7 +264,7 @@ class Actions:
         return found
 
     def _require(self, who: Participant, use: c.ActionUse) -> None:
-        declared = self._declared(who)
+        declared = self._workspace.declared(who)
         if declared is not None:
             c.require(declared, use, agent=who.handle)
 

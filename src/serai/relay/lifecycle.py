@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -17,13 +17,11 @@ from serai.ahp.commands import CreateSessionParams
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken, SessionGone
 from serai.host.identities import Participant
 from serai.host.session.session import PARENT, Session
+from serai.relay import WorkspacePart
 from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.delivery.adapter_queue import AdapterQueue
 from serai.relay.events.webhooks import check_url
 from serai.relay.tokens import Caller
-
-if TYPE_CHECKING:
-    from serai.relay.workspace import Workspace
 
 _OF_AGENT = frozenset({c.LifecycleOperation.FORK, c.LifecycleOperation.SNAPSHOT})
 """What only an agent that is there can do, and say whether it can."""
@@ -52,17 +50,8 @@ _CREATE = _schema(
 )
 
 
-class Lifecycle:
-    """Does what is asked of whole sessions.
-
-    Args:
-        workspace: The relay.
-    """
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
+class Lifecycle(WorkspacePart):
+    """Does what is asked of whole sessions."""
 
     def register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
         """Take a session elsewhere in, or again under the name that it has.

@@ -24,6 +24,7 @@ from serai.errors import (
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.redact.managed import SHORTEST
+from serai.relay import WorkspacePart
 from serai.relay.delivery.adapter_queue import AdapterQueue
 from serai.relay.delivery.runner import check_kept
 from serai.relay.messages.rooms import KeptRoom
@@ -56,18 +57,11 @@ _OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
 """What is for the owner alone."""
 
 
-class RelayMethods:
-    """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part.
-
-    Args:
-        workspace: The relay.
-    """
+class RelayMethods(WorkspacePart):
+    """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
-        self._ledger = workspace.ledger
+        super().__init__(workspace)
         self._rooms = workspace.rooms
         self._inboxes = workspace.inboxes
         self._runner = workspace.runner
@@ -127,7 +121,7 @@ class RelayMethods:
         for record in records:
             number = record.sequence or self._ledger.sequences.get(record.id, 0)
             if not number:
-                rows = await self._ledger.store.relay("delivery", record.id)
+                rows = await self._store.relay("delivery", record.id)
                 number = rows[0][0] if rows else 0
             handle = self._identities.get(record.agent).handle
             told.append(replace(record, agent=handle, sequence=number))
@@ -306,12 +300,12 @@ class RelayMethods:
         before, is_last = ALL, False
         while len(found) < limit and not is_last:
             if params.stuck:
-                rows, is_last = await self._ledger.store.relay("list_open", number, _MOST_STUCK), True
+                rows, is_last = await self._store.relay("list_open", number, _MOST_STUCK), True
             elif params.messages:
                 ids = msgspec.json.encode(params.messages).decode()
-                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
+                rows = await self._store.relay("list_deliveries_of", number, state, before, limit, ids)
             else:
-                rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
+                rows = await self._store.relay("list_deliveries", number, state, before, limit)
             is_last = is_last or len(rows) < limit
             for record in map(record_of, rows):
                 before = record.sequence

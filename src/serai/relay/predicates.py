@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from serai.contract import AgentSession, AgentStatus, WorkspaceEvent, name_key
+from serai import contract as c
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
@@ -22,7 +22,7 @@ OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal
 """How the types begin that only sessions have: those of the workspace begin otherwise."""
 
 
-def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
+def has_type(event: c.WorkspaceEvent, types: tuple[str, ...]) -> bool:
     """Whether an event has one of some types, which may have wildcards; none for all.
 
     What a session lets one observe is wrapped in a `session.event`, and can be named by its own type, too:
@@ -47,14 +47,14 @@ class Predicate:
     def __init__(
         self,
         types: tuple[str, ...] = (),
-        test: Callable[[WorkspaceEvent], bool] = lambda _event: True,
+        test: Callable[[c.WorkspaceEvent], bool] = lambda _event: True,
         agent: str | None = None,
     ) -> None:
         self.types = types
         self.agent = agent
         self._test = test
 
-    def __call__(self, event: WorkspaceEvent) -> bool:
+    def __call__(self, event: c.WorkspaceEvent) -> bool:
         """Whether an event passes."""
         return has_type(event, self.types) and self._test(event)
 
@@ -67,7 +67,7 @@ class Predicate:
         agent = self.agent if self.agent == other.agent else None
         return Predicate(types, lambda event: self(event) or other(event), agent)
 
-    def where(self, test: Callable[[WorkspaceEvent], bool]) -> Predicate:
+    def where(self, test: Callable[[c.WorkspaceEvent], bool]) -> Predicate:
         """Those that also pass a test of one's own."""
         return Predicate(self.types, lambda event: self._test(event) and test(event), self.agent)
 
@@ -83,7 +83,7 @@ class Predicate:
         """Those about messages that mention someone."""
         return self.where(lambda event: any(_same(one, agent) for one in _message(event).get("mentions", ())))
 
-    def for_agent(self, agent: str | AgentSession | Registration) -> Predicate:
+    def for_agent(self, agent: str | c.AgentSession | Registration) -> Predicate:
         """Those about deliveries to someone: a handle, or a session that is registered."""
         name = agent if isinstance(agent, str) else agent.identity.handle
         return self.where(lambda event: _is(event.data.get("agent"), name))
@@ -129,9 +129,9 @@ class _Agent:
         """Its status is another one, whichever."""
         return _about(self._agent, "agent.status.changed")
 
-    def becomes(self, status: AgentStatus | str) -> Predicate:
+    def becomes(self, status: c.AgentStatus | str) -> Predicate:
         """Its status is this one now, and was not before."""
-        return _about(self._agent, f"agent.status.{AgentStatus(status).value}")
+        return _about(self._agent, f"agent.status.{c.AgentStatus(status).value}")
 
 
 def _of_tool(agent: str, kind: str, tool: str | None = None) -> Predicate:
@@ -179,11 +179,11 @@ events = _Events()
 """Where predicates begin: `events.message.created()`."""
 
 
-def _message(event: WorkspaceEvent) -> dict[str, Any]:
+def _message(event: c.WorkspaceEvent) -> dict[str, Any]:
     return event.data.get("message") or {}
 
 
-def rooms_of(event: WorkspaceEvent) -> set[str | None]:
+def rooms_of(event: c.WorkspaceEvent) -> set[str | None]:
     """The names and ids of the room that an event is about, or that its message is in."""
     message = _message(event)
     channel: dict[str, Any] = message.get("channel") or {}
@@ -197,4 +197,4 @@ def _is(who: dict[str, Any] | None, agent: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    return name_key(one.removeprefix("@")) == name_key(other.removeprefix("@"))
+    return c.name_key(one.removeprefix("@")) == c.name_key(other.removeprefix("@"))

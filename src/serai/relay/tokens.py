@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from serai import contract as c
 from serai.errors import InvalidParams, LinkSpent
-from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger
+from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:
     from serai.relay.links import HostEnd
+    from serai.relay.workspace import Workspace
 
 _CODE_LASTS = timedelta(minutes=10)
 _MOST_CODES = 100
@@ -72,17 +73,11 @@ class _Link(NamedTuple):
     expires_at: datetime
 
 
-class RelayTokens:
-    """Who holds which token.
+class RelayTokens(WorkspacePart):
+    """The tokens of a workspace, and their holders."""
 
-    Args:
-        ledger: Where they are written down.
-        identities: Who takes part.
-    """
-
-    def __init__(self, ledger: Ledger, identities: Identities) -> None:
-        self._ledger = ledger
-        self._identities = identities
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._kept: dict[str, _KeptToken] = {}
         self._passing: dict[str, int] = {}
         self._lent: dict[int, str] = {}
@@ -92,7 +87,7 @@ class RelayTokens:
 
     async def open(self) -> None:
         """Read them."""
-        for found, data in await self._ledger.store.relay("tokens"):
+        for found, data in await self._store.relay("tokens"):
             self._kept[found] = c.decode(data, _KeptToken)
 
     def caller(self, token_digest: str) -> Caller | None:

@@ -27,6 +27,7 @@ from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
 from serai.errors import MethodNotFound
 from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.relay.delivery.session_queue import SessionQueue
 from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
@@ -88,17 +89,12 @@ def _tool(description: str) -> Callable[[_Run], _Run]:
     return add
 
 
-class RelayTools:
-    """The tools of one workspace.
-
-    Args:
-        workspace: The relay; it is open.
-    """
+class RelayTools(WorkspacePart):
+    """The tools of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._do = workspace.call
-        self._identities = workspace.identities
         self._notices: dict[tuple[int, int], asyncio.Task[None]] = {}
         """Who is told when someone else is idle, once: whom, and about whom."""
 

@@ -52,15 +52,15 @@ class Workspace:
         self.name = WORKSPACE
         self.identities = host.identities
         self.ledger = host.ledger
-        self.rooms = Rooms(self.ledger, self.identities)
+        self.rooms = Rooms(self)
         self.runner = Runner(self)
         self.post = Post(self)
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
         self.lifecycle.add_to(self.actions)
-        self.tokens = RelayTokens(self.ledger, self.identities)
-        self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self.tokens = RelayTokens(self)
+        self.events = EventStream(self)
         self.observer = Observer(self)
         self.webhooks = Webhooks(self)
         self._queues: dict[int, DeliveryQueue] = {}

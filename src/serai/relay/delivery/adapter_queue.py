@@ -465,7 +465,7 @@ class AdapterQueue(DeliveryQueue):
 
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
-        for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
+        for row in await self._store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record

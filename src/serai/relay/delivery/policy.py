@@ -13,14 +13,14 @@ import random
 from collections import defaultdict, deque
 from datetime import datetime, timedelta
 
+from serai import contract as c
 from serai.config.settings import Inbound, RelayPolicy
-from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecord, IdentityKind, require
 
 __all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
 
 _MINUTE = timedelta(minutes=1)
-_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = DeliveryMode
-_CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
+_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = c.DeliveryMode
+_CALMER: dict[c.DeliveryMode, tuple[c.DeliveryMode, ...]] = {
     # What reaches an agent by itself comes before what waits for a person.
     _NOW: (_TOOL_CALL, _IDLE, _MESSAGE, _MANUAL),
     _TOOL_CALL: (_IDLE, _MESSAGE, _MANUAL),
@@ -32,13 +32,13 @@ _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
 
 def choose_mode(
     policy: RelayPolicy,
-    requested: DeliveryMode | None,
-    capabilities: AgentSessionCapabilities,
-    sender: IdentityKind | None,
+    requested: c.DeliveryMode | None,
+    capabilities: c.AgentSessionCapabilities,
+    sender: c.IdentityKind | None,
     *,
     is_busy: bool,
     agent: str,
-) -> DeliveryMode | None:
+) -> c.DeliveryMode | None:
     """In which mode a message surfaces; `None` if it would interrupt, and nothing calmer is there.
 
     Args:
@@ -55,17 +55,17 @@ def choose_mode(
     declared, by_default = capabilities.delivery.modes, policy.default_mode
     wanted = requested or (by_default if by_default and by_default in declared else declared[0])
     may_interrupt = not is_busy or sender in policy.interrupt
-    if wanted in declared and (wanted != DeliveryMode.IMMEDIATE or may_interrupt):
+    if wanted in declared and (wanted != c.DeliveryMode.IMMEDIATE or may_interrupt):
         return wanted
     if wanted in declared or policy.unsupported != "fail":
         for mode in _CALMER[wanted]:
             if mode in declared:
                 return mode
-    require(capabilities, wanted, agent=agent)
+    c.require(capabilities, wanted, agent=agent)
     return None
 
 
-def retry_at(policy: RelayPolicy, record: DeliveryRecord, now: datetime) -> datetime | None:
+def retry_at(policy: RelayPolicy, record: c.DeliveryRecord, now: datetime) -> datetime | None:
     """When a delivery that failed is tried again; `None` when it was tried often enough."""
     if record.attempts >= policy.attempts:
         return None

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from serai import contract as c
 from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 
-class DeliveryQueue(ABC):
+class DeliveryQueue(WorkspacePart, ABC):
     """The deliveries to one participant: hands them on, or holds them until they may surface.
 
     Args:
@@ -23,11 +24,9 @@ class DeliveryQueue(ABC):
     """
 
     def __init__(self, workspace: Workspace, participant: Participant) -> None:
+        super().__init__(workspace)
         self.participant = participant
         """The recipient, with the capabilities that it declared last."""
-        self._host = workspace.host
-        self._ledger = workspace.ledger
-        self._policy = workspace.policy
 
     @property
     @abstractmethod
@@ -63,16 +62,16 @@ class DeliveryQueue(ABC):
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
         """Take a delivery that was written down: hand it on, or hold it for its boundary."""
 
-    def count(self, waits_for: str, number: int = 1) -> None:  # noqa: B027 - not all count
+    def count(self, waits_for: str, number: int = 1) -> None:
         """Count deliveries that wait, by what they wait for."""
 
-    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: B027 - not all hold something
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """Hold a delivery no longer. With `why` it is over for good, otherwise it is offered again."""
 
-    async def recover(self) -> None:  # noqa: B027 - not all have something to do
+    async def recover(self) -> None:
         """Go on after a restart with the deliveries that wait."""
 
-    async def close(self) -> None:  # noqa: B027 - the same
+    async def close(self) -> None:
         """Deliver nothing more."""
 
 

@@ -14,26 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    Accepted,
-    ContentType,
-    DeliveryMode,
-    DeliveryReason,
-    DeliveryRecord,
-    DeliveryState,
-    Failed,
-    IdentityKind,
-    RelayMessage,
-    ReplyParams,
-    SendParams,
-    TextAttachment,
-    WaitFor,
-    require,
-    supports,
-)
+from serai import contract as c
 from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, ms
+from serai.relay import WorkspacePart
 from serai.relay.delivery.policy import Inbound, Rates, choose_mode, retry_at
 from serai.relay.delivery.queue import DeliveryQueue
 
@@ -47,39 +32,33 @@ _AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
-_MOVING = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
+_MOVING = frozenset({c.DeliveryState.DEFERRED, c.DeliveryState.HANDING})
 """In these states a delivery is due at a moment of its own."""
 
-_Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
+_Awaited: TypeAlias = "asyncio.Future[c.DeliveryRecord | None]"
 """Has a record once it has come so far; nothing when that took too long."""
 
 
-class Runner:
-    """Brings messages to their recipients: the page's `DeliveryRunner`, with `cancel` beside it.
-
-    Args:
-        workspace: The relay.
-    """
+class Runner(WorkspacePart):
+    """Brings messages to their recipients: the page's `DeliveryRunner`, with `cancel` beside it."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self.committed = workspace.host.journal.committed
-        self._ledger = ledger = workspace.ledger
-        self._identities = workspace.identities
-        self._policy = policy = workspace.policy
+        super().__init__(workspace)
+        self.committed = self._journal.committed
+        ledger, policy = self._ledger, self._policy
         self._max_age = policy.max_age
         self._queue_of = workspace.queue_of
-        self._new_id = workspace.new_id
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
-        self._waiting_for: dict[str, dict[_Awaited, WaitFor]] = {}
+        self._waiting_for: dict[str, dict[_Awaited, c.WaitFor]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     # -- delivering ----------------------------------------------------------------------------------------
 
-    def hops_of(self, sender: Participant, parent: RelayMessage | None) -> int:
+    def hops_of(self, sender: Participant, parent: c.RelayMessage | None) -> int:
         """How many messages led to one that is sent now, with itself, since a person spoke."""
         if sender.is_person:
             return 0
@@ -88,15 +67,15 @@ class Runner:
 
     def deliver(
         self,
-        message: RelayMessage,
+        message: c.RelayMessage,
         recipient: Participant,
-        reason: DeliveryReason,
+        reason: c.DeliveryReason,
         sender: Participant,
-        params: SendParams | ReplyParams,
+        params: c.SendParams | c.ReplyParams,
         *,
         hops: int = 0,
         redelivery_of: str | None = None,
-    ) -> DeliveryRecord:
+    ) -> c.DeliveryRecord:
         """Begin the delivery of one message to one participant. Returns how far it has come at once.
 
         Raises:
@@ -108,8 +87,8 @@ class Runner:
         mode = self._mode(queue, recipient, sender, params)
         message = self.fitting(message, queue)
         problem = self._refused(recipient, sender, hops, now) if mode else "refused_by_policy"
-        mode = mode or DeliveryMode.IMMEDIATE
-        record = DeliveryRecord(
+        mode = mode or c.DeliveryMode.IMMEDIATE
+        record = c.DeliveryRecord(
             id=self._new_id("dlv"),
             message_id=message.id,
             agent=recipient.identity.id,
@@ -126,49 +105,51 @@ class Runner:
         )
         self._ledger.create(record, recipient.number)
         self._watch(record.due)
-        is_held = self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD
+        is_held = self._policy.inbound.get(kind or c.IdentityKind.AGENT) == Inbound.HOLD
         if problem is None and not queue.has_room:
             problem = "mailbox_full"
         if problem is not None:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
+            return self._ledger.settle(record, c.Failed(delivery_id=record.id, reason=problem), own=True)
         if is_held:
             queue.count("approval")
             held = {"heldBy": "host", "waitsFor": "approval"}
-            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
+            return self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=held), own=True)
         return queue.take(record, message)
 
     def check(
-        self, recipients: Iterable[Participant], sender: Participant, params: SendParams | ReplyParams
+        self, recipients: Iterable[Participant], sender: Participant, params: c.SendParams | c.ReplyParams
     ) -> None:
         """Go on only if all recipients can be delivered what is sent, as it is asked for.
 
         Raises:
             CapabilityUnsupported: One of them has no such mode, or takes no images.
         """
-        has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
+        has_image = any(one.content_type == c.ContentType.IMAGE for one in params.attachments)
         for recipient in recipients:
             queue = self._queue_of(recipient)
             self._mode(queue, recipient, sender, params)
             if has_image and self._policy.images == "fail":
-                require(queue.capabilities, ContentType.IMAGE, agent=recipient.handle)
+                c.require(queue.capabilities, c.ContentType.IMAGE, agent=recipient.handle)
 
     def _mode(
         self,
         queue: DeliveryQueue,
         recipient: Participant,
         sender: Participant,
-        params: SendParams | ReplyParams,
-    ) -> DeliveryMode | None:
+        params: c.SendParams | c.ReplyParams,
+    ) -> c.DeliveryMode | None:
         able, kind, agent = queue.capabilities, sender.identity.kind, recipient.handle
         return choose_mode(self._policy, params.mode, able, kind, is_busy=queue.is_busy, agent=agent)
 
-    def fitting(self, message: RelayMessage, queue: DeliveryQueue) -> RelayMessage:
+    def fitting(self, message: c.RelayMessage, queue: DeliveryQueue) -> c.RelayMessage:
         """The message as the session can take it: without images, where it takes none."""
-        if not message.attachments or supports(queue.capabilities, ContentType.IMAGE):
+        if not message.attachments or c.supports(queue.capabilities, c.ContentType.IMAGE):
             return message
         attachments = tuple(
-            TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
-            if one.content_type == ContentType.IMAGE
+            c.TextAttachment(
+                text=f"[an image, {one.label or 'without a name'}: this session takes no images]"
+            )
+            if one.content_type == c.ContentType.IMAGE
             else one
             for one in message.attachments
         )
@@ -176,19 +157,19 @@ class Runner:
 
     def _refused(self, recipient: Participant, sender: Participant, hops: int, now: datetime) -> str | None:
         """Why the policy does not let a message through."""
-        kind = sender.identity.kind or IdentityKind.AGENT
+        kind = sender.identity.kind or c.IdentityKind.AGENT
         if self._policy.inbound.get(kind) == Inbound.REFUSE:
             return "refused_by_policy"
         if hops > self._policy.max_hops:
             return "hop_limit"
-        is_agent = kind == IdentityKind.AGENT
+        is_agent = kind == c.IdentityKind.AGENT
         if is_agent and not self._rates.allow(sender.number, recipient.number, now, self._policy.rate):
             return "rate_limited"
         return None
 
     # -- again, now, never ---------------------------------------------------------------------------------
 
-    async def record(self, delivery_id: str) -> DeliveryRecord:
+    async def record(self, delivery_id: str) -> c.DeliveryRecord:
         """What is known of a delivery.
 
         Raises:
@@ -198,7 +179,7 @@ class Runner:
             return record
         raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
 
-    async def retry(self, delivery_id: str) -> DeliveryRecord:
+    async def retry(self, delivery_id: str) -> c.DeliveryRecord:
         """Try a delivery again now. One that is final keeps its receipt; one that is held stays held.
 
         Raises:
@@ -208,23 +189,23 @@ class Runner:
         async with self._ledger.reading("delivery", delivery_id) as found:
             for record, message in found:
                 check_kept(record, "retry")
-                is_late = record.state == DeliveryState.DEFERRED
+                is_late = record.state == c.DeliveryState.DEFERRED
                 return self._offer_again(record, message) if is_late else record
         raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
 
     def _offer_again(
-        self, record: DeliveryRecord, message: RelayMessage | None, mode: DeliveryMode | None = None
-    ) -> DeliveryRecord:
+        self, record: c.DeliveryRecord, message: c.RelayMessage | None, mode: c.DeliveryMode | None = None
+    ) -> c.DeliveryRecord:
         """Offer a delivery once more, unless it is on its way."""
-        if not record.is_open or (record.state == DeliveryState.HANDING and not self._has_lapsed(record)):
+        if not record.is_open or (record.state == c.DeliveryState.HANDING and not self._has_lapsed(record)):
             return record
         if message is None:  # it came over AHP: whoever sent it was told
             return self._ledger.settle(
-                record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
+                record, c.Failed(delivery_id=record.id, reason="not_tried_again"), own=True
             )
         queue = self._queue_of(self._identities.get(record.agent))
         message = self.fitting(message, queue)
-        if record.state == DeliveryState.HANDING:
+        if record.state == c.DeliveryState.HANDING:
             return queue.take(record, message)
         queue.drop(record)
         if mode is not None:
@@ -237,48 +218,48 @@ class Runner:
     async def flush(
         self,
         agent: Participant,
-        mode: DeliveryMode | None = None,
+        mode: c.DeliveryMode | None = None,
         delivery_id: str | None = None,
         *,
         approves: bool,
-    ) -> list[DeliveryRecord]:
+    ) -> list[c.DeliveryRecord]:
         """Have what waits for a participant, or one delivery of it, enter as soon as it can.
 
         What is held until a person lets it in enters only if whoever asks `approves` it: a person.
         """
         async with self._ledger.reading("waiting_deliveries", agent.number, "", ALL) as found:
             return [
-                self._offer_again(record, message, DeliveryMode.ON_IDLE)
+                self._offer_again(record, message, c.DeliveryMode.ON_IDLE)
                 for record, message in found
                 if mode in {None, record.mode}
                 and delivery_id in {None, record.id}
                 and (approves or record.waits_for != "approval")
             ]
 
-    def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
+    def cancel(self, record: c.DeliveryRecord, why: str | None = None) -> c.DeliveryRecord:
         """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
         check_kept(record, "cancel")
-        if not record.is_open or record.state == DeliveryState.HANDING:
+        if not record.is_open or record.state == c.DeliveryState.HANDING:
             return record
         return self.give_up(record, why)
 
-    def give_up(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
+    def give_up(self, record: c.DeliveryRecord, why: str | None = None) -> c.DeliveryRecord:
         """Cancel an open delivery, also one that is on its way."""
         self.drop(record, "cancelled")
         metadata = {"why": why} if why else {}
         return self._ledger.settle(
-            record, Failed(delivery_id=record.id, reason="cancelled", metadata=metadata)
+            record, c.Failed(delivery_id=record.id, reason="cancelled", metadata=metadata)
         )
 
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """Whoever holds a delivery holds it no longer; with `why` it is over for good."""
         self._queue_of(self._identities.get(record.agent)).drop(record, why)
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
     async def outcomes(
-        self, records: Sequence[DeliveryRecord], stage: WaitFor, seconds: float
-    ) -> list[DeliveryRecord]:
+        self, records: Sequence[c.DeliveryRecord], stage: c.WaitFor, seconds: float
+    ) -> list[c.DeliveryRecord]:
         """The records once each has come so far, is final, or the time is up. Cancelling changes nothing.
 
         They are as they are now, with what is not committed yet; what is returned is committed.
@@ -315,7 +296,7 @@ class Runner:
         for waiting in self._waiting_for.values():
             _let_go(waiting)
 
-    def changed(self, record: DeliveryRecord) -> None:
+    def changed(self, record: c.DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
         if record.state in _MOVING:  # of all others it is known from their beginning what is due when
             self._watch(record.due)
@@ -365,30 +346,30 @@ class Runner:
                     _log.exception("%s was not attended to, and is soon", record.id)
                     again = now + _AFTER_FAILURE
         await self.committed()
-        ((soonest,),) = await self._ledger.store.relay("next_due")
+        ((soonest,),) = await self._store.relay("next_due")
         if soonest is not None:
             self._watch(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
 
-    def _attend_to(self, record: DeliveryRecord, message: RelayMessage | None, now: datetime) -> None:
+    def _attend_to(self, record: c.DeliveryRecord, message: c.RelayMessage | None, now: datetime) -> None:
         if not record.is_open:
             return
-        if record.state == DeliveryState.HANDING:
+        if record.state == c.DeliveryState.HANDING:
             if self._has_lapsed(record):  # until then whoever has it says what became of it
                 self._offer_again(record, message)
         elif record.deadline is not None and record.deadline <= now:
             self.drop(record, "deadline_exceeded")
-            self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+            self._ledger.settle(record, c.Failed(delivery_id=record.id, reason="deadline_exceeded"))
         elif record.expires_at is not None and record.expires_at <= now:
             self.drop(record, "expired")
-            self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
-        elif record.state == DeliveryState.DEFERRED:
+            self._ledger.settle(record, c.Failed(delivery_id=record.id, reason="expired"))
+        elif record.state == c.DeliveryState.DEFERRED:
             self._offer_again(record, message)
 
-    def _has_lapsed(self, record: DeliveryRecord) -> bool:
+    def _has_lapsed(self, record: c.DeliveryRecord) -> bool:
         return record.lease_until is not None and record.lease_until <= self._ledger.now
 
 
-def check_kept(record: DeliveryRecord, operation: str) -> None:
+def check_kept(record: c.DeliveryRecord, operation: str) -> None:
     """Go on only with a delivery whose message the relay keeps.
 
     Raises:
@@ -406,13 +387,13 @@ def _let_go(waiting: Iterable[_Awaited]) -> None:
             future.set_result(None)
 
 
-def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
-    if record.state == DeliveryState.FAILED:
+def _has_come(record: c.DeliveryRecord, stage: c.WaitFor) -> bool:
+    if record.state == c.DeliveryState.FAILED:
         return True
     match stage:
-        case WaitFor.ACCEPTED:
+        case c.WaitFor.ACCEPTED:
             return True  # it is stored
-        case WaitFor.DELIVERED:
-            return record.state == DeliveryState.DELIVERED
-        case WaitFor.ANSWERED:
+        case c.WaitFor.DELIVERED:
+            return record.state == c.DeliveryState.DELIVERED
+        case c.WaitFor.ANSWERED:
             return record.answer is not None

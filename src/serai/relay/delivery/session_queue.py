@@ -17,17 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    Accepted,
-    AgentSessionCapabilities,
-    AgentStatus,
-    DeliveryMode,
-    DeliveryRecord,
-    DeliveryState,
-    Failed,
-    Priority,
-    RelayMessage,
-)
+from serai import contract as c
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.host.session.core import is_paused
@@ -43,11 +33,11 @@ _WINDOW = 5 * MOST_MESSAGES
 """How many of those that wait are in memory."""
 
 _WAITS_FOR = {
-    DeliveryMode.IMMEDIATE: "idle",
-    DeliveryMode.ON_IDLE: "idle",
-    DeliveryMode.NEXT_MESSAGE: "next-message",
-    DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
-    DeliveryMode.MANUAL: "flush",
+    c.DeliveryMode.IMMEDIATE: "idle",
+    c.DeliveryMode.ON_IDLE: "idle",
+    c.DeliveryMode.NEXT_MESSAGE: "next-message",
+    c.DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
+    c.DeliveryMode.MANUAL: "flush",
 }
 BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
 """What a delivery to a session waits for, while its queue counts it."""
@@ -66,8 +56,6 @@ class SessionQueue(DeliveryQueue):
         super().__init__(workspace, participant)
         self.uri = uri
         self._peek = workspace.host.sessions.peek
-        self._wakes = workspace.wakes
-        self._identify = workspace.identities.get
         self.waiting: Counter[str] = Counter()
         """How many deliveries wait, by what they wait for."""
         self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
@@ -81,7 +69,7 @@ class SessionQueue(DeliveryQueue):
     # -- what the runner asks ------------------------------------------------------------------------------
 
     @property
-    def status(self) -> AgentStatus | None:
+    def status(self) -> c.AgentStatus | None:
         """What the session does."""
         return self._host.status_of(self.uri)
 
@@ -96,7 +84,7 @@ class SessionQueue(DeliveryQueue):
             self.waiting[waits_for] += number
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
+    def capabilities(self) -> c.AgentSessionCapabilities:
         """What the agent declares, with the modes that the host gives to every session."""
         return self._host.capabilities_of(self.uri)
 
@@ -116,23 +104,23 @@ class SessionQueue(DeliveryQueue):
     def _session(self) -> Session | None:
         return self._peek(self.uri)
 
-    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
+    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
         entry = Delivery(record, message)
         session = self._session
         if session is not None and is_paused(session.live):
             return self._hold_paused(entry)
-        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and not self.waiting["idle"]
-        if record.mode == DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
+        is_next = _WAITS_FOR[record.mode] == "idle" and not self.waiting["idle"]
+        if record.mode == c.DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
             interrupted = session.turns.interrupt_for_message()
             return self._enter(session, [entry], interrupted=interrupted)[0]
         if is_next and session is not None and self._may_enter(session, entry):
             return self._enter(session, [entry])[0]
-        if record.mode == DeliveryMode.NEXT_TOOL_CALL:
+        if record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
             return self._steer(entry, session)
         return self._hold(entry)
 
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
         """A delivery does not wait any more."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
@@ -147,19 +135,19 @@ class SessionQueue(DeliveryQueue):
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    def _hold(self, entry: Delivery, **told: str) -> DeliveryRecord:
+    def _hold(self, entry: Delivery, **told: str) -> c.DeliveryRecord:
         """Have a delivery wait, and say for what."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode, **told}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
+        held = self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if (window := self._next.get(waits_for)) is not None:
-            is_newest = record.state == DeliveryState.CREATED
+            is_newest = record.state == c.DeliveryState.CREATED
             if is_newest and len(window) == self.waiting[waits_for] < _WINDOW:
                 window.append(Delivery(held, entry.message))
-                if record.priority == Priority.URGENT:
+                if record.priority == c.Priority.URGENT:
                     window.sort(key=_rank)
-            elif not is_newest or record.priority == Priority.URGENT:
+            elif not is_newest or record.priority == c.Priority.URGENT:
                 window.clear()  # it goes before others: they are read again, in order
         self.waiting[waits_for] += 1
         if waits_for == "idle":
@@ -168,17 +156,17 @@ class SessionQueue(DeliveryQueue):
             self._host.run(self._look(waits_for))
         return held
 
-    def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
+    def _hold_paused(self, entry: Delivery) -> c.DeliveryRecord:
         """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
-        if entry.record.mode == DeliveryMode.NEXT_TOOL_CALL:
-            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
+        if entry.record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
+            calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
             entry = Delivery(calm, entry.message)
         return self._hold(entry, why="the session is paused")
 
-    def _steer(self, entry: Delivery, session: Session | None) -> DeliveryRecord:
+    def _steer(self, entry: Delivery, session: Session | None) -> c.DeliveryRecord:
         """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
-            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
+            calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
             if session is not None and self._may_enter(session, entry) and not self.waiting["idle"]:
                 return self._enter(session, [Delivery(calm, entry.message)])[0]
             return self._hold(Delivery(calm, entry.message), why="no turn runs")
@@ -241,8 +229,8 @@ class SessionQueue(DeliveryQueue):
     def _calm(self, entry: Delivery, why: str) -> None:
         """Have a message wait for idle that waited for a tool call."""
         self.waiting["next-tool-call"] -= 1
-        asked = DeliveryMode.NEXT_TOOL_CALL
-        calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=asked)
+        asked = c.DeliveryMode.NEXT_TOOL_CALL
+        calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=asked)
         self._hold(Delivery(calm, entry.message), why=why)
 
     async def recover(self) -> None:
@@ -270,7 +258,7 @@ class SessionQueue(DeliveryQueue):
             for record, _ in found:
                 if record.is_open:
                     self.drop(record)
-                    self._ledger.settle(record, Failed(delivery_id=record.id, reason="session_disposed"))
+                    self._ledger.settle(record, c.Failed(delivery_id=record.id, reason="session_disposed"))
 
     # -- entering ------------------------------------------------------------------------------------------
 
@@ -298,7 +286,7 @@ class SessionQueue(DeliveryQueue):
             await self._let_enter()
 
     async def _let_enter(self) -> None:
-        async with self._wakes:
+        async with self._workspace.wakes:
             release = self._host.sessions.hold([self.uri])
             try:
                 session = await self._host.sessions.bring(self.uri)
@@ -327,7 +315,7 @@ class SessionQueue(DeliveryQueue):
         return (
             session.is_free
             and is_wanted
-            and (session.status in self._policy.safe_states or session.status == AgentStatus.IDLE)
+            and (session.status in self._policy.safe_states or session.status == c.AgentStatus.IDLE)
         )
 
     def _enter(
@@ -337,7 +325,7 @@ class SessionQueue(DeliveryQueue):
         *,
         waiting: list[Delivery] | None = None,
         interrupted: str | None = None,
-    ) -> list[DeliveryRecord]:
+    ) -> list[c.DeliveryRecord]:
         text = self._text(entries, session, waiting or [])
         return session.turns.enter(entries, text, interrupted=interrupted)
 
@@ -356,9 +344,9 @@ class SessionQueue(DeliveryQueue):
         """Messages as the agent reads them."""
         parent = (session.live.head.meta or {}).get(PARENT)
         newer = Counter(entry.message.sender.id for entry in waiting or ())
-        parts: list[tuple[str, RelayMessage]] = []
+        parts: list[tuple[str, c.RelayMessage]] = []
         for _, message in entries:
-            sender = self._identify(message.sender.id)
+            sender = self._identities.get(message.sender.id)
             head = header(
                 message,
                 handle=sender.handle,
@@ -372,4 +360,4 @@ class SessionQueue(DeliveryQueue):
 
 def _rank(entry: Delivery) -> bool:
     """Sorts urgent ones first."""
-    return entry.record.priority != Priority.URGENT
+    return entry.record.priority != c.Priority.URGENT

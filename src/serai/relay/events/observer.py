@@ -30,6 +30,7 @@ from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
 from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
 from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.relay import WorkspacePart
 from serai.relay.events.session_events import SessionEvents, status_events
 from serai.relay.predicates import OF_SESSIONS
 
@@ -94,17 +95,11 @@ def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) ->
     return next((refusal for refusal in refusals if refusal), None)
 
 
-class Observer:
-    """Watches while someone listens; else it costs nothing.
-
-    Args:
-        workspace: The relay.
-    """
+class Observer(WorkspacePart):
+    """Watches while someone listens; else it costs nothing."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
+        super().__init__(workspace)
         self._stream = workspace.events
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}

@@ -13,15 +13,17 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from serai.contract import RelayMessage, WorkspaceEvent, decode, to_wire
-from serai.host.identities import Identities
+from serai import contract as c
 from serai.host.ledger import RELAY
-from serai.journal.journal import Journal
+from serai.relay import WorkspacePart
 from serai.store.contract import StoredRow
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _RECENT = 2000
 _MESSAGES = 500
@@ -30,30 +32,22 @@ _READ = 5000
 Place = tuple[int, int]
 """A place in the order: the number of a record of the journal, and which of the live events after it."""
 
-Wanted = Callable[[WorkspaceEvent], bool]
+Wanted = Callable[[c.WorkspaceEvent], bool]
 """Whether someone wants to hear of an event."""
 
 
-class EventStream:
-    """All events of one workspace.
+class EventStream(WorkspacePart):
+    """All events of one workspace."""
 
-    Args:
-        journal: Where they are.
-        identities: Who takes part.
-        workspace: The workspace's name.
-    """
-
-    def __init__(self, journal: Journal, identities: Identities, workspace: str) -> None:
-        self._journal = journal
-        self._identities = identities
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._recent: deque[tuple[Place, dict[str, Any]]] = deque(maxlen=_RECENT)
         self._complete_after: Place = (0, 0)
         """All events after this place are among the recent ones."""
         self._last_lost: Place = (0, 0)
         """The last live event that is not among them any more."""
         self._last: Place = (0, 0)
-        self._messages: OrderedDict[str, RelayMessage] = OrderedDict()
+        self._messages: OrderedDict[str, c.RelayMessage] = OrderedDict()
         self._updates = 0
         """How many messages were changed."""
         self._wakes: set[asyncio.Event] = set()
@@ -95,7 +89,7 @@ class EventStream:
         for wake in self._wakes:
             wake.set()
 
-    def remember(self, message: RelayMessage) -> None:
+    def remember(self, message: c.RelayMessage) -> None:
         """A message is likely to be asked for soon, as a part of events about it."""
         self._messages[message.id] = message
         if len(self._messages) > _MESSAGES:
@@ -115,7 +109,7 @@ class EventStream:
 
     async def follow(
         self, after: Place, wants: Wanted, *, live: bool = False
-    ) -> AsyncGenerator[WorkspaceEvent]:
+    ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Every event after a place that someone wants, as they come. Cancelling ends it.
 
         Args:
@@ -141,12 +135,12 @@ class EventStream:
         finally:
             self._wakes.discard(wake)
 
-    def _missing(self, after: Place, until: Place) -> WorkspaceEvent:
+    def _missing(self, after: Place, until: Place) -> c.WorkspaceEvent:
         """Says that live events are not told."""
         what = f"what sessions did between {_id(after)} and {_id(until)} is not told: it is not kept"
         data = {"level": "warn", "message": what, "after": _id(after), "until": _id(until)}
-        return WorkspaceEvent(
-            id=_id(until), workspace_id=self._workspace, type="log", at=datetime.now(UTC), data=data
+        return c.WorkspaceEvent(
+            id=_id(until), workspace_id=self._workspace.name, type="log", at=datetime.now(UTC), data=data
         )
 
     async def _after(self, after: Place) -> tuple[Place, list[tuple[Place, dict[str, Any]]]]:
@@ -165,28 +159,29 @@ class EventStream:
         store = self._journal.store
         return await store.replay([RELAY], after=after, until=until, max_rows=_READ, max_bytes=1 << 40)
 
-    async def _told(self, place: Place, event: dict[str, Any]) -> WorkspaceEvent:
+    async def _told(self, place: Place, event: dict[str, Any]) -> c.WorkspaceEvent:
         """An event as it is told: with the message and the agent that it names."""
         if place[1]:
-            return msgspec.convert({**event, "workspaceId": self._workspace}, WorkspaceEvent)
+            return msgspec.convert({**event, "workspaceId": self._workspace.name}, c.WorkspaceEvent)
         data = dict(event["data"])
         if event["type"].startswith(("message.", "delivery.")) and "messageId" in data:
             message = await self._message(data["messageId"])
             if message is not None:
-                data["message"] = to_wire(message)
+                data["message"] = c.to_wire(message)
         if event["type"].startswith("delivery.") and (agent := self._identities.find(event["subject"])):
-            data["agent"] = to_wire(agent.identity)
+            data["agent"] = c.to_wire(agent.identity)
         return msgspec.convert(
-            {**event, "data": data, "id": str(place[0]), "workspaceId": self._workspace}, WorkspaceEvent
+            {**event, "data": data, "id": str(place[0]), "workspaceId": self._workspace.name},
+            c.WorkspaceEvent,
         )
 
-    async def _message(self, message_id: str) -> RelayMessage | None:
+    async def _message(self, message_id: str) -> c.RelayMessage | None:
         found = self._messages.get(message_id)
         if found is None:
             updates = self._updates
             rows = await self._journal.store.relay("message", message_id)
             if rows:
-                found = decode(rows[0][1], RelayMessage)
+                found = c.decode(rows[0][1], c.RelayMessage)
                 if updates == self._updates:
                     self.remember(found)
         return found

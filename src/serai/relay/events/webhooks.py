@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import ConnectionLost, InvalidParams, ProtocolError, SeraiError
+from serai.relay import WorkspacePart
 from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
@@ -47,24 +48,18 @@ class _Kept(c.Record):
     secret: str
 
 
-class Webhooks:
-    """All webhooks of a workspace.
-
-    Args:
-        workspace: The relay. Secrets are masked that it has come to know since an event was written, too.
-    """
+class Webhooks(WorkspacePart):
+    """All webhooks of a workspace. Secrets that became known after an event was written are masked, too."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._ledger = workspace.ledger
-        self._redactor = workspace.host.redactor
+        super().__init__(workspace)
         self._events = workspace.events
         self._kept: dict[str, _Kept] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         """Read them, and go on where each of them was."""
-        for number, until, data in await self._ledger.store.relay("webhooks"):
+        for number, until, data in await self._store.relay("webhooks"):
             kept = c.decode(data, _Kept)
             self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
 

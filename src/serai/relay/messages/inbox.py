@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from serai import contract as c
 from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
 from serai.host.ledger import ms
+from serai.relay import WorkspacePart
 from serai.relay.messages.rooms import KeptRoom
 from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
@@ -46,19 +47,12 @@ _PRIVATE = frozenset(
 """The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
-class Inboxes:
-    """Reads what was said, and what waits for someone.
-
-    Args:
-        workspace: The relay.
-    """
+class Inboxes(WorkspacePart):
+    """Reads what was said, and what waits for someone."""
 
     def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._speaker = workspace.speaker
-        self._journal = workspace.host.journal
-        self._ledger = workspace.ledger
-        self._store = workspace.ledger.store
-        self._identities = workspace.identities
         self._rooms = workspace.rooms
         self._runner = workspace.runner
 

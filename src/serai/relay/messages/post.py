@@ -10,26 +10,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    AgentTarget,
-    ChannelTarget,
-    DeliveryReason,
-    DeliveryRecord,
-    DirectTarget,
-    GroupTarget,
-    MessageKind,
-    MessageTarget,
-    Metadata,
-    RelayMessage,
-    ReplyParams,
-    RoomKind,
-    RoomReference,
-    SenderReference,
-    SendParams,
-    SendResult,
-    decode,
-    encode,
-)
+from serai import contract as c
 from serai.errors import (
     DeadlineExceeded,
     EmptyMessage,
@@ -40,6 +21,7 @@ from serai.errors import (
     UnknownTarget,
 )
 from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.relay.messages.rooms import KeptRoom
 from serai.store.contract import RelayWrite
 
@@ -48,30 +30,22 @@ if TYPE_CHECKING:
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
-_KINDS = {kind: MessageKind(kind.value) for kind in RoomKind}
+_KINDS = {kind: c.MessageKind(kind.value) for kind in c.RoomKind}
 _ROOMS = ("#", "room-", "dm:", "group:")
 """How the names of rooms and conversations begin."""
 
 
-class Post:
-    """Takes messages in.
-
-    Args:
-        workspace: The relay.
-    """
+class Post(WorkspacePart):
+    """Takes messages in."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._ledger = workspace.ledger
-        self._identities = workspace.identities
+        super().__init__(workspace)
         self._rooms = workspace.rooms
         self._runner = workspace.runner
-        self._redactor = workspace.host.redactor
-        self._policy = workspace.policy
-        self._new_id = workspace.new_id
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Who sends under an idempotency key at this moment."""
 
-    async def send(self, params: SendParams, sender: Participant) -> SendResult:
+    async def send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
         """Send a message. Sent again under the same key, it is the same message.
 
         Raises:
@@ -82,7 +56,7 @@ class Post:
             return self._send(params, sender)
         return await self._once(key, params, sender, lambda: self._send(params, sender))
 
-    async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
+    async def reply(self, params: c.ReplyParams, sender: Participant) -> c.SendResult:
         """Answer a message in its thread.
 
         Raises:
@@ -94,55 +68,61 @@ class Post:
             return self._reply(params, sender, parent)
         return await self._once(key, params, sender, lambda: self._reply(params, sender, parent))
 
-    async def message(self, message_id: str) -> RelayMessage:
+    async def message(self, message_id: str) -> c.RelayMessage:
         """A message as it was stored.
 
         Raises:
             UnknownMessage: There is none.
         """
-        rows = await self._ledger.store.relay("message", message_id)
+        rows = await self._store.relay("message", message_id)
         if not rows:
             raise UnknownMessage(f"there is no message {message_id!r}")
-        return decode(rows[0][1], RelayMessage)
+        return c.decode(rows[0][1], c.RelayMessage)
 
-    async def retract(self, message: RelayMessage) -> SendResult:
+    async def retract(self, message: c.RelayMessage) -> c.SendResult:
         """Take a message back: whoever has not got it never does. What was delivered stays delivered."""
         gone = replace(message, text=_RETRACTED, attachments=(), updated_at=self._ledger.now)
-        write = RelayWrite("retract_message", (message.id, encode(gone)))
+        write = RelayWrite("retract_message", (message.id, c.encode(gone)))
         writes = [write, RelayWrite("retract_words", (message.id,))]
         self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=writes)
         records = await self._deliveries_of(message)
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
-        return SendResult(message=gone, deliveries=tuple(settled))
+        return c.SendResult(message=gone, deliveries=tuple(settled))
 
     def notify(
         self,
         sender: Participant,
         recipient: Participant,
         text: str,
-        reason: DeliveryReason,
+        reason: c.DeliveryReason,
         *,
-        metadata: Metadata,
+        metadata: c.Metadata,
         hops: int,
-    ) -> SendResult:
+    ) -> c.SendResult:
         """Tell one participant something that is no message of another: it has a reason of its own."""
-        params = SendParams(to=recipient.handle, text=text, metadata=metadata)
+        params = c.SendParams(to=recipient.handle, text=text, metadata=metadata)
         room = self._rooms.conversation([sender, recipient])
-        return self._store(params, sender, room, None, reason=reason, least_hops=hops)
+        return self._keep(params, sender, room, None, reason=reason, least_hops=hops)
 
     # -- one at a time under a key -------------------------------------------------------------------------
 
     async def _once(
-        self, key: str, params: SendParams | ReplyParams, sender: Participant, send: Callable[[], SendResult]
-    ) -> SendResult:
+        self,
+        key: str,
+        params: c.SendParams | c.ReplyParams,
+        sender: Participant,
+        send: Callable[[], c.SendResult],
+    ) -> c.SendResult:
         async with self._sending.setdefault((sender.number, key), asyncio.Lock()):
             await self._runner.committed()
-            rows = await self._ledger.store.relay("message_by_key", sender.number, key)
-            return await self._repeated(decode(rows[0][1], RelayMessage), params, sender) if rows else send()
+            rows = await self._store.relay("message_by_key", sender.number, key)
+            return (
+                await self._repeated(c.decode(rows[0][1], c.RelayMessage), params, sender) if rows else send()
+            )
 
     async def _repeated(
-        self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
-    ) -> SendResult:
+        self, earlier: c.RelayMessage, params: c.SendParams | c.ReplyParams, sender: Participant
+    ) -> c.SendResult:
         text, attachments = self._masked(params, sender)
         is_same = (text, attachments) == (earlier.text, earlier.attachments) or earlier.text == _RETRACTED
         if not is_same or not self._is_same_place(earlier, params, sender):
@@ -150,16 +130,16 @@ class Post:
                 f"the key {params.idempotency_key!r} stands for another message, {earlier.id}",
                 remedy="Use a new key for a new message",
             )
-        return SendResult(message=earlier, deliveries=tuple(await self._deliveries_of(earlier)))
+        return c.SendResult(message=earlier, deliveries=tuple(await self._deliveries_of(earlier)))
 
-    async def _deliveries_of(self, message: RelayMessage) -> list[DeliveryRecord]:
+    async def _deliveries_of(self, message: c.RelayMessage) -> list[c.DeliveryRecord]:
         return await self._ledger.read("deliveries_of_message", message.id)
 
     def _is_same_place(
-        self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
+        self, earlier: c.RelayMessage, params: c.SendParams | c.ReplyParams, sender: Participant
     ) -> bool:
         """Whether what is sent again goes where it went before."""
-        if isinstance(params, ReplyParams):
+        if isinstance(params, c.ReplyParams):
             return earlier.parent_id == params.message_id
         room = self._rooms.get(earlier.conversation_id or "")
         names = (params.to,) if isinstance(params.to, str) else params.to
@@ -167,19 +147,21 @@ class Post:
             return earlier.parent_id is None and self._rooms.find(names[0]) is room
         members = {sender.number} | {other.number for name in names if (other := self._identities.find(name))}
         return (
-            earlier.parent_id is None and room.room.kind != RoomKind.CHANNEL and members == set(room.members)
+            earlier.parent_id is None
+            and room.room.kind != c.RoomKind.CHANNEL
+            and members == set(room.members)
         )
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: SendParams, sender: Participant) -> SendResult:
+    def _send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
         self._check(params)
         if len(names) == 1 and names[0].startswith(_ROOMS):
             room = self._rooms.get(names[0], to_write=True)
-            if room.room.kind != RoomKind.CHANNEL and sender.number not in room.members:
+            if room.room.kind != c.RoomKind.CHANNEL and sender.number not in room.members:
                 raise UnknownRoom(f"there is no room {names[0]!r}", remedy="'serai rooms' lists them")
         else:
             others = [self._identities.get(name) for name in names]
@@ -187,17 +169,17 @@ class Post:
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
             self._check_recipients(others, sender, params)
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None)
+        return self._keep(params, sender, room, None)
 
-    def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
+    def _reply(self, params: c.ReplyParams, sender: Participant, parent: c.RelayMessage) -> c.SendResult:
         self._check(params)
         room = self._rooms.get(parent.conversation_id or "", to_write=True)
-        return self._store(params, sender, room, parent)
+        return self._keep(params, sender, room, parent)
 
-    def _check(self, params: SendParams | ReplyParams) -> None:
+    def _check(self, params: c.SendParams | c.ReplyParams) -> None:
         if not params.text.strip() and not params.attachments:
             raise EmptyMessage("a message needs text or an attachment")
-        if (size := len(encode(params))) > self._policy.message_bytes:
+        if (size := len(c.encode(params))) > self._policy.message_bytes:
             most = self._policy.message_bytes // 1024
             raise MessageTooLarge(
                 f"the message has {size} bytes, and {most} KiB are taken",
@@ -207,36 +189,36 @@ class Post:
             raise DeadlineExceeded(f"the deadline {params.deadline.isoformat()} has passed already")
 
     def _check_recipients(
-        self, recipients: Iterable[Participant], sender: Participant, params: SendParams | ReplyParams
+        self, recipients: Iterable[Participant], sender: Participant, params: c.SendParams | c.ReplyParams
     ) -> None:
         if params.mode or params.attachments:  # all else anyone can be delivered
             self._runner.check(recipients, sender, params)
 
     def _masked(
-        self, params: SendParams | ReplyParams, sender: Participant
+        self, params: c.SendParams | c.ReplyParams, sender: Participant
     ) -> tuple[str, tuple[object, ...]]:
         """What is stored of a message: without secrets."""
         observed, attachments = not sender.is_person, params.attachments
         text = self._redactor.redact(params.text, observed=observed)
         return text, attachments and self._redactor.redact_value(attachments, observed=observed)
 
-    def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
+    def _masked_key(self, params: c.SendParams | c.ReplyParams) -> str | None:
         key = params.idempotency_key
         return None if key is None else self._redactor.redact_value(key, observed=True)
 
-    def _store(
+    def _keep(
         self,
-        params: SendParams | ReplyParams,
+        params: c.SendParams | c.ReplyParams,
         sender: Participant,
         room: KeptRoom,
-        parent: RelayMessage | None,
+        parent: c.RelayMessage | None,
         *,
-        reason: DeliveryReason | None = None,
+        reason: c.DeliveryReason | None = None,
         least_hops: int = 0,
-    ) -> SendResult:
+    ) -> c.SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
-        is_channel = room.room.kind == RoomKind.CHANNEL
+        is_channel = room.room.kind == c.RoomKind.CHANNEL
         recipients = self._recipients(room, sender, mentioned, is_reply=parent is not None)
         self._check_recipients((one for one, _ in recipients), sender, params)
         if is_channel:  # who is in a conversation never changes, whoever answers in it
@@ -248,13 +230,13 @@ class Post:
         if hops:
             metadata["hops"] = hops
         now, message_id = self._ledger.now, self._new_id("msg")
-        message = RelayMessage(
+        message = c.RelayMessage(
             id=message_id,
-            kind=MessageKind.THREAD_REPLY if parent else _KINDS[room.room.kind],
+            kind=c.MessageKind.THREAD_REPLY if parent else _KINDS[room.room.kind],
             text=text,
-            sender=SenderReference(id=sender.identity.id, name=sender.identity.name),
+            sender=c.SenderReference(id=sender.identity.id, name=sender.identity.name),
             target=self._target(room, sender),
-            channel=RoomReference(id=room.room.id, name=room.room.name) if is_channel else None,
+            channel=c.RoomReference(id=room.room.id, name=room.room.name) if is_channel else None,
             conversation_id=room.room.id,
             thread_id=(parent.thread_id or parent.id) if parent else None,
             parent_id=parent.id if parent else None,
@@ -265,7 +247,7 @@ class Post:
             created_at=now,
         )
         key = self._masked_key(params)
-        values = (message_id, room.number, message.thread_id, sender.number, key, encode(message))
+        values = (message_id, room.number, message.thread_id, sender.number, key, c.encode(message))
         writes = [RelayWrite("add_message", values)]
         writes += [RelayWrite("add_mention", (one.number,)) for one in mentioned]
         self._ledger.event(
@@ -275,7 +257,7 @@ class Post:
             self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
             for recipient, why in recipients
         ]
-        return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
+        return c.SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 
     def _mentions(self, text: str) -> tuple[list[Participant], tuple[str, ...]]:
         if "@" not in text:
@@ -290,38 +272,38 @@ class Post:
                 found[participant.number] = participant
         return list(found.values()), tuple(unknown)
 
-    def _target(self, room: KeptRoom, sender: Participant) -> MessageTarget:
+    def _target(self, room: KeptRoom, sender: Participant) -> c.MessageTarget:
         match room.room.kind:
-            case RoomKind.CHANNEL:
-                return ChannelTarget(channel_name=room.room.name, channel_id=room.room.id)
-            case RoomKind.GROUP_DM:
-                return GroupTarget(conversation_id=room.room.id)
-            case RoomKind.DM:
+            case c.RoomKind.CHANNEL:
+                return c.ChannelTarget(channel_name=room.room.name, channel_id=room.room.id)
+            case c.RoomKind.GROUP_DM:
+                return c.GroupTarget(conversation_id=room.room.id)
+            case c.RoomKind.DM:
                 others = [number for number in room.members if number != sender.number]
                 if len(others) != 1:
-                    return DirectTarget(conversation_id=room.room.id)
+                    return c.DirectTarget(conversation_id=room.room.id)
                 other = self._identities[others[0]].identity
-                return AgentTarget(agent_name=other.name, agent_id=other.id)
+                return c.AgentTarget(agent_name=other.name, agent_id=other.id)
 
     def _recipients(
         self, room: KeptRoom, sender: Participant, mentioned: Sequence[Participant], *, is_reply: bool
-    ) -> list[tuple[Participant, DeliveryReason]]:
+    ) -> list[tuple[Participant, c.DeliveryReason]]:
         """Who gets a message, and why: all members but its sender; those who muted the room if mentioned."""
         named = {one.number for one in mentioned}
-        is_channel = room.room.kind == RoomKind.CHANNEL
+        is_channel = room.room.kind == c.RoomKind.CHANNEL
         members = [number for number, muted in room.members.items() if not muted or number in named]
         # Rooms are open to all, so whoever is called by name hears of it.
         numbers = dict.fromkeys([*members, *(named if is_channel else ())])
-        chosen: list[tuple[Participant, DeliveryReason]] = []
+        chosen: list[tuple[Participant, c.DeliveryReason]] = []
         for number in numbers:
             recipient = self._identities[number]
             if number == sender.number or recipient.gone:
                 continue
             if not is_channel:
-                reason = DeliveryReason.DM
+                reason = c.DeliveryReason.DM
             elif is_reply:
-                reason = DeliveryReason.THREAD_REPLY
+                reason = c.DeliveryReason.THREAD_REPLY
             else:
-                reason = DeliveryReason.MENTION if number in named else DeliveryReason.MESSAGE
+                reason = c.DeliveryReason.MENTION if number in named else c.DeliveryReason.MESSAGE
             chosen.append((recipient, reason))
         return chosen

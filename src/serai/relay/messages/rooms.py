@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from serai import contract as c
 from serai.completions.names import Mention
-from serai.contract import Room, RoomKind, decode, encode, to_wire
 from serai.errors import InvalidParams, NameTaken, RoomArchived, UnknownRoom
-from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger
+from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.store.contract import RelayWrite
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _NAME = re.compile(r"#?[\w][\w.-]{0,79}")
 
@@ -24,30 +28,24 @@ class KeptRoom:
 
     number: int
     key: str
-    room: Room
+    room: c.Room
     members: dict[int, bool]
     """The numbers of its members, and whether each has muted it."""
 
 
-class Rooms:
-    """All rooms and conversations. All of them are in memory; what was said in them is not.
+class Rooms(WorkspacePart):
+    """All rooms and conversations. All of them are in memory; what was said in them is not."""
 
-    Args:
-        ledger: Where they are written down.
-        identities: Who takes part.
-    """
-
-    def __init__(self, ledger: Ledger, identities: Identities) -> None:
-        self._ledger = ledger
-        self._identities = identities
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._by_number: dict[int, KeptRoom] = {}
         self._by_key: dict[str, KeptRoom] = {}
 
     async def open(self) -> None:
         """Read them."""
-        for number, key, data in await self._ledger.store.relay("rooms"):
-            self._by_number[number] = self._by_key[key] = KeptRoom(number, key, decode(data, Room), {})
-        for room, identity, muted in await self._ledger.store.relay("members"):
+        for number, key, data in await self._store.relay("rooms"):
+            self._by_number[number] = self._by_key[key] = KeptRoom(number, key, c.decode(data, c.Room), {})
+        for room, identity, muted in await self._store.relay("members"):
             self._by_number[room].members[identity] = bool(muted)
 
     def __iter__(self) -> Iterator[KeptRoom]:
@@ -56,16 +54,16 @@ class Rooms:
     def __getitem__(self, number: int) -> KeptRoom:
         return self._by_number[number]
 
-    def shown(self, kept: KeptRoom) -> Room:
+    def shown(self, kept: KeptRoom) -> c.Room:
         """A room as it is told, with the handles of its members."""
         handles = tuple(self._identities[number].handle for number in sorted(kept.members))
-        name = kept.room.name if kept.room.kind == RoomKind.CHANNEL else ", ".join(handles)
+        name = kept.room.name if kept.room.kind == c.RoomKind.CHANNEL else ", ".join(handles)
         return replace(kept.room, name=name, members=handles)
 
     def mentions(self) -> Iterator[Mention]:
         """The rooms that a message can be sent to, for who types."""
         for kept in self:
-            if kept.room.kind == RoomKind.CHANNEL and not kept.room.archived:
+            if kept.room.kind == c.RoomKind.CHANNEL and not kept.room.archived:
                 yield Mention(kept.room.name, "room", kept.room.topic or "")
 
     # -- finding -------------------------------------------------------------------------------------------
@@ -97,7 +95,7 @@ class Rooms:
         is_direct = len(numbers) <= 2
         key = f"{'dm' if is_direct else 'group'}:{','.join(map(str, numbers))}"
         found = self._by_key.get(key)
-        return found or self._add(key, RoomKind.DM if is_direct else RoomKind.GROUP_DM, "", None, numbers)
+        return found or self._add(key, c.RoomKind.DM if is_direct else c.RoomKind.GROUP_DM, "", None, numbers)
 
     # -- changing ------------------------------------------------------------------------------------------
 
@@ -117,24 +115,24 @@ class Rooms:
                 raise NameTaken(f"there is a room {found.room.name} already, and archived", remedy=remedy)
             raise NameTaken(f"there is a room {found.room.name} already")
         name = f"#{name.removeprefix('#')}"
-        return self._add(_key(name), RoomKind.CHANNEL, name, topic, [creator.number] if creator else [])
+        return self._add(_key(name), c.RoomKind.CHANNEL, name, topic, [creator.number] if creator else [])
 
     def _add(
-        self, key: str, kind: RoomKind, name: str, topic: str | None, members: Iterable[int]
+        self, key: str, kind: c.RoomKind, name: str, topic: str | None, members: Iterable[int]
     ) -> KeptRoom:
         number = max(self._by_number, default=0) + 1
-        room = Room(id=f"room-{number}", kind=kind, name=name, topic=topic, created_at=self._ledger.now)
+        room = c.Room(id=f"room-{number}", kind=kind, name=name, topic=topic, created_at=self._ledger.now)
         kept = self._by_number[number] = self._by_key[key] = KeptRoom(number, key, room, {})
         self.update(kept, room, "room.created")
         for member in members:
             self.join(kept, self._identities[member])
         return kept
 
-    def update(self, kept: KeptRoom, room: Room, event: str = "room.updated") -> KeptRoom:
+    def update(self, kept: KeptRoom, room: c.Room, event: str = "room.updated") -> KeptRoom:
         """Keep what is new of a room. Like those below it returns the room."""
         kept.room = room
-        writes = [RelayWrite("put_room", (kept.number, kept.key, encode(room)))]
-        self._ledger.event(event, {"room": to_wire(room)}, writes=writes)
+        writes = [RelayWrite("put_room", (kept.number, kept.key, c.encode(room)))]
+        self._ledger.event(event, {"room": c.to_wire(room)}, writes=writes)
         return kept
 
     def join(self, kept: KeptRoom, member: Participant) -> KeptRoom:
