@@ -15,7 +15,7 @@ from relay.port import Heard, able, ports
 from relay.ports import OpenInn, open_inn
 from relay.tables import said, table
 from relay.test_mcp_agents import offer
-from relay.workspaces import Inn, Nobody
+from relay.workspaces import Inn, Nobody, relay_of
 from requirements import proves
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.ahp import actions as a
@@ -38,7 +38,6 @@ from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.harness import define_harness
-from serai.relay.sdk import relay_of
 from serai.relay.tokens import Caller
 
 CALLING = "work 1 every 5; tool ls"

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
+from relay.workspaces import relay_of
 from requirements import proves
 from serai.contract import ActionCapabilities, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.sdk import relay_of
 from serai.relay.tokens import Caller
 
 TOOLS = {

@@ -1,4 +1,4 @@
-"""The relay's end of a connection: JSON-RPC 2.0 over a socket, or within the host's own process.
+"""The relay's end of a connection: JSON-RPC 2.0 over a socket.
 
 The program's end is a `Connection` of `serai.client`.
 """
@@ -210,35 +210,3 @@ class HostEnd(ABC):
                 future.set_exception(self.lost)
         for call in self._when_closed:
             call()
-
-
-class LocalEnd(HostEnd):
-    """The relay's end for a program in its own process. It is the transport of the program's."""
-
-    def __init__(self, workspace: Workspace, caller: Caller) -> None:
-        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
-        super().__init__(workspace, self._frames.put_nowait, self._frames.put_nowait)
-        self._caller = caller._replace(link=self)
-
-    def caller(self) -> Caller:
-        """See `HostEnd`."""
-        return self._caller
-
-    async def send(self, frame: bytes) -> None:
-        """See `Transport`."""
-        if self.lost is not None:
-            raise self.lost
-        self.received(frame)
-
-    async def receive(self) -> bytes:
-        """See `Transport`."""
-        frame = await self._frames.get()
-        if frame is None:
-            raise ConnectionLost("the connection is closed")
-        return frame
-
-    async def close(self) -> None:
-        """See `Transport`."""
-        if self.lost is None:
-            self.disconnected()
-            self._frames.put_nowait(None)

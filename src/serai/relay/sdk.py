@@ -1,4 +1,4 @@
-"""The relay from Python: one class, in the host's own process or over the port.
+"""The relay from Python: one class, over the port of a host.
 
 async with await Relay.connect() as relay:
 sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
@@ -26,13 +26,11 @@ from serai import contract as c
 from serai.client.address import find_address
 from serai.client.connection import Connection, Transport, websocket_opener
 from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
-from serai.relay.links import CODEC, MOST_UNDER_WAY, LocalEnd
+from serai.relay.links import CODEC, MOST_UNDER_WAY
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
-    from serai.relay.tokens import Caller
-    from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
@@ -384,11 +382,6 @@ class Relay:
                 await outcome
         except Exception:  # noqa: BLE001 - whatever a handler or a predicate raises, others go on
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
-
-
-def relay_of(workspace: Workspace, caller: Caller) -> Relay:
-    """The relay for a program in the host's own process."""
-    return Relay(LocalEnd(workspace, caller))
 
 
 def _raised(error: ProtocolError) -> SeraiError:

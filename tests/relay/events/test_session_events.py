@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hosts import WITHIN
 from relay.listeners import Heard, listening
-from relay.workspaces import Inn, Nobody, inn
+from relay.workspaces import Inn, Nobody, inn, relay_of
 from requirements import proves
 from serai.ahp import actions as a
 from serai.ahp.actions import (
@@ -29,7 +29,6 @@ from serai.errors import AuthRequired, CapabilityUnsupported
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.predicates import events
-from serai.relay.sdk import relay_of
 from serai.relay.tokens import Caller
 from serai.store.memory import MemoryStore
 
