@@ -166,8 +166,8 @@ class RelayMethods(WorkspacePart):
 
     async def _messages_reply(self, caller: Caller, params: c.ReplyParams) -> c.SendResult:
         sender = self._sender(caller, params.sender)
-        await self._inboxes.message(caller._replace(participant=sender), params.message_id)
-        return await self._sent(await self._post.reply(params, sender), params)
+        parent = await self._inboxes.message(caller._replace(participant=sender), params.message_id)
+        return await self._sent(await self._post.reply(params, sender, parent), params)
 
     async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
         """Wait as long as the sender wants to."""
@@ -363,7 +363,7 @@ class RelayMethods(WorkspacePart):
         check_kept(record, "redeliver")
         if record.is_open:
             raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
-        message = await self._post.message(record.message_id)
+        message = await self._inboxes.message(Caller(Role.OWNER), record.message_id)
         agent, sender = self._identities.get(record.agent), self._identities.get(message.sender.id)
         again = c.SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
         return self._runner.deliver(message, agent, record.reason, sender, again, redelivery_of=record.id)

@@ -159,17 +159,15 @@ class SessionQueue(DeliveryQueue):
     def _hold_paused(self, entry: Delivery) -> c.DeliveryRecord:
         """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
         if entry.record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
-            calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
-            entry = Delivery(calm, entry.message)
+            entry = _for_idle(entry)
         return self._hold(entry, why="the session is paused")
 
     def _steer(self, entry: Delivery, session: Session | None) -> c.DeliveryRecord:
         """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
-            calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
             if session is not None and self._may_enter(session, entry) and not self.waiting["idle"]:
-                return self._enter(session, [Delivery(calm, entry.message)])[0]
-            return self._hold(Delivery(calm, entry.message), why="no turn runs")
+                return self._enter(session, [_for_idle(entry)])[0]
+            return self._hold(_for_idle(entry), why="no turn runs")
         held = Delivery(self._hold(entry), entry.message)
         self._steering.append(held)
         self._steering[1:] = sorted(self._steering[1:], key=_rank)  # the first one is in the slot
@@ -229,9 +227,7 @@ class SessionQueue(DeliveryQueue):
     def _calm(self, entry: Delivery, why: str) -> None:
         """Have a message wait for idle that waited for a tool call."""
         self.waiting["next-tool-call"] -= 1
-        asked = c.DeliveryMode.NEXT_TOOL_CALL
-        calm = replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=asked)
-        self._hold(Delivery(calm, entry.message), why=why)
+        self._hold(_for_idle(entry), why=why)
 
     async def recover(self) -> None:
         """After a restart: what waited for a tool call waits for idle, and what can enter does."""
@@ -356,6 +352,12 @@ class SessionQueue(DeliveryQueue):
             )
             parts.append((head, message))
         return rendered(parts)
+
+
+def _for_idle(entry: Delivery) -> Delivery:
+    """Return a delivery for the next tool call as one that waits for idle."""
+    asked = c.DeliveryMode.NEXT_TOOL_CALL
+    return entry._replace(record=replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=asked))
 
 
 def _rank(entry: Delivery) -> bool:

@@ -16,7 +16,6 @@ from serai.errors import (
     EmptyMessage,
     IdempotencyConflict,
     MessageTooLarge,
-    UnknownMessage,
     UnknownRoom,
     UnknownTarget,
 )
@@ -56,28 +55,16 @@ class Post(WorkspacePart):
             return self._send(params, sender)
         return await self._once(key, params, sender, lambda: self._send(params, sender))
 
-    async def reply(self, params: c.ReplyParams, sender: Participant) -> c.SendResult:
+    async def reply(self, params: c.ReplyParams, sender: Participant, parent: c.RelayMessage) -> c.SendResult:
         """Answer a message in its thread.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        parent = await self.message(params.message_id)
         key = self._masked_key(params)
         if key is None:
             return self._reply(params, sender, parent)
         return await self._once(key, params, sender, lambda: self._reply(params, sender, parent))
-
-    async def message(self, message_id: str) -> c.RelayMessage:
-        """A message as it was stored.
-
-        Raises:
-            UnknownMessage: There is none.
-        """
-        rows = await self._store.relay("message", message_id)
-        if not rows:
-            raise UnknownMessage(f"there is no message {message_id!r}")
-        return c.decode(rows[0][1], c.RelayMessage)
 
     async def retract(self, message: c.RelayMessage) -> c.SendResult:
         """Take a message back: whoever has not got it never does. What was delivered stays delivered."""

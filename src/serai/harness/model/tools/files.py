@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import stat
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,7 +26,7 @@ from serai.machine.draft import pieces
 from serai.machine.files import Access, Root, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
 from serai.machine.files.threads import go_on
-from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
+from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window
 from serai.machine.watch.globs import PathFilter
 from serai.session.agent_file import FsScopeTier
 from serai.uris import path_of, uri_of
@@ -176,7 +175,7 @@ class SearchFiles(BuiltIn):
 
 
 def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator[tuple[str, bytes]]:
-    """All texts below a directory that are wanted, by name. No link is followed, and only so long."""
+    """Yield all texts below a directory that are wanted. No link is followed, and `until` ends the search."""
     closed: set[Identity] = set()
     for path in roots.closed:
         with suppress(OSError):
@@ -184,36 +183,25 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
     with find(uri, roots, Access.READ) as place:
         if place.info is not None and not place.is_directory:
             raise ToolFailed(f"{uri} is no directory: read it with read_file")
-        yield from _below(place.open_directory(), "", wanted, closed, until)
-
-
-def _below(
-    directory: int, prefix: str, wanted: PathFilter, closed: set[Identity], until: float
-) -> Iterator[tuple[str, bytes]]:
-    """What is in an open directory, which is closed in the end."""
+        top = place.open_directory()
     try:
-        go_on()
-        for name in sorted(os.listdir(directory)):
-            if monotonic() > until:
-                return
-            path, inner, data = f"{prefix}{name}", -1, None
-            # What cannot be read, or may not, is passed over: the search is for the rest.
-            with suppress(OSError, ProtocolError):
-                info = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                if stat.S_ISDIR(info.st_mode):
-                    if name not in _PASSED_OVER and path.count("/") < MAX_DEPTH:
-                        inner = open_directory(directory, name)
-                elif stat.S_ISREG(info.st_mode) and wanted.passes(path):
-                    data = _text_in(directory, name)
-            if inner >= 0:
-                if is_window(inner) or identity(os.fstat(inner)) in closed:
-                    os.close(inner)
-                else:
-                    yield from _below(inner, f"{path}/", wanted, closed, until)
-            elif data is not None:
-                yield path, data
+        for folder, inner, names, directory in os.fwalk(".", dir_fd=top):
+            go_on()
+            if folder != "." and (is_window(directory) or identity(os.fstat(directory)) in closed):
+                inner.clear()
+                continue
+            inner[:] = sorted(set(inner) - _PASSED_OVER) if folder.count("/") < MAX_DEPTH else []
+            for name in sorted(names):
+                path, data = os.path.normpath(f"{folder}/{name}"), None
+                if monotonic() > until:
+                    return
+                # What cannot be read, or may not, is passed over: the search is for the rest.
+                with suppress(OSError, ProtocolError):
+                    data = _text_in(directory, name) if wanted.passes(path) else None
+                if data is not None:
+                    yield path, data
     finally:
-        os.close(directory)
+        os.close(top)
 
 
 def _text_in(directory: int, name: str) -> bytes | None:
