@@ -21,6 +21,7 @@ from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import PendingMessageKind, UserMessage
+from serai.config.settings import RelayPolicy
 from serai.contract import (
     ActionCapabilities,
     AgentSessionEventType,
@@ -36,7 +37,6 @@ from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import DemoHarness, perform
 from serai.host.session.session import Session
 from serai.host.turn import Turn
-from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.harness import define_harness
 from serai.relay.tokens import Caller
 

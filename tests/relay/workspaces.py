@@ -14,6 +14,7 @@ from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
+from serai.config.settings import RelayPolicy
 from serai.contract import DeliveryRecord, Role, SendResult
 from serai.contract.relay_calls import read_params
 from serai.errors import ConnectionLost
@@ -22,7 +23,6 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
-from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.links import HostEnd
 from serai.relay.sdk import Relay
 from serai.relay.tokens import Caller

@@ -12,13 +12,13 @@ from collections.abc import AsyncGenerator
 from msgspec.structs import replace
 
 from serai import contract as c
+from serai.config.settings import RelayPolicy
 from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.relay.actions import Actions
 from serai.relay.delivery.adapter_queue import AdapterQueue
-from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.delivery.queue import DeliveryQueue, InboxQueue
 from serai.relay.delivery.runner import Runner
 from serai.relay.delivery.session_queue import SessionQueue

@@ -12,10 +12,9 @@ import hashlib
 import posixpath
 import re
 import secrets
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -49,10 +48,14 @@ _POLICY = (
 )
 
 
-class _Asset(NamedTuple):
+@dataclass(frozen=True)
+class _Asset:
     content: bytes
-    compressed: bytes
     media_type: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        return gzip.compress(self.content, mtime=0)
 
 
 class Page:
@@ -86,13 +89,13 @@ class Page:
                 path = f"{prefix}{one.name}"
                 if one.is_dir():
                     folders.append((f"{path}/", one))
-                elif (media_type := _TYPES.get(_ending(one))) is not None:
-                    found[path] = _asset(one.read_bytes(), media_type)
+                elif (media_type := _TYPES.get(posixpath.splitext(one.name)[1])) is not None:
+                    found[path] = _Asset(one.read_bytes(), media_type)
         # Names and colours come first; the other files stand beside each other.
         order = sorted(
             (path for path in found if path.startswith("css/")), key=lambda path: (path not in _FIRST, path)
         )
-        found[_STYLES] = _asset(b"".join(found.pop(path).content for path in order), _TYPES[".css"])
+        found[_STYLES] = _Asset(b"".join(found.pop(path).content for path in order), _TYPES[".css"])
         return found
 
     @cached_property
@@ -138,11 +141,3 @@ class Page:
         asset = self._assets[request.url.path.strip("/")]
         content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
         return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})
-
-
-def _asset(content: bytes, media_type: str) -> _Asset:
-    return _Asset(content, gzip.compress(content, mtime=0), media_type)
-
-
-def _ending(file: Traversable) -> str:
-    return file.name[file.name.rfind(".") :]

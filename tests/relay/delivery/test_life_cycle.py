@@ -20,6 +20,7 @@ from relay.workspaces import Inn, inn
 from requirements import proves
 from serai import contract as c
 from serai.ahp import actions as a
+from serai.config.settings import RelayPolicy
 from serai.contract import DeliveryMode, DeliveryRecord, DeliveryState
 from serai.errors import DeliveryFinal, RelayError
 from serai.harness.callback import STEERABLE, CallbackHarness, CallbackSession
@@ -27,7 +28,6 @@ from serai.host.agents import HostContext
 from serai.host.host import Host
 from serai.host.ledger import record_of
 from serai.host.turn import Turn
-from serai.relay.delivery.policy import RelayPolicy
 from serai.relay.delivery.session_queue import BOUNDARIES, SessionQueue
 from serai.relay.workspace import Workspace
 from serai.store.contract import Batch

@@ -183,6 +183,12 @@ async def failing_tool(stage: DemoStage, _argument: str) -> None:
 # -- for real -----------------------------------------------------------------------------------------------
 
 
+async def _failed(stage: DemoStage, call: ToolCall, what: str, error: Exception) -> None:
+    """End a call that did not work, and say so."""
+    await call.done(what, error=str(error))
+    await stage.say(f"That did not work: {error}")
+
+
 async def run_command(stage: DemoStage, argument: str) -> None:
     """Run a shell command in a terminal that can be followed, once someone allows it."""
     if not argument:
@@ -194,8 +200,7 @@ async def run_command(stage: DemoStage, argument: str) -> None:
     try:
         terminal = await stage.turn.terminal(["sh", "-c", command], title=command, call=call)
     except SeraiError as error:
-        await call.done("Could not run it", error=str(error))
-        await stage.say(f"That did not work: {error}")
+        await _failed(stage, call, "Could not run it", error)
         return
     call.show(terminal.content)
     code = await terminal.wait()
@@ -216,8 +221,7 @@ async def read_file(stage: DemoStage, argument: str) -> None:
     try:
         read = await stage.turn.read(uri)
     except ProtocolError as error:
-        await call.done("Could not read it", error=str(error))
-        await stage.say(f"I could not read it: {error}")
+        await _failed(stage, call, "Could not read it", error)
         return
     await call.done(f"Read {argument}", text=read.data)
     await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
@@ -238,8 +242,7 @@ async def save_file(stage: DemoStage, argument: str) -> None:
         edit = await _edit(stage.turn, uri, text)  # again: the file may have changed in the meantime
         await stage.turn.write(uri, text)
     except (Misuse, ProtocolError) as error:
-        await call.done("Could not write it", error=str(error))
-        await stage.say(f"I could not write it: {error}")
+        await _failed(stage, call, "Could not write it", error)
         return
     await call.done(t.Markdown(markdown=f"Wrote `{name}`"), content=[made(edit)])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
@@ -265,8 +268,7 @@ async def send_subagent(stage: DemoStage, argument: str) -> None:
         call.show(subagent.content)
         answer = await subagent.answer()
     except SeraiError as error:
-        await call.done("It could not be done", error=str(error))
-        await stage.say(f"That did not work: {error}")
+        await _failed(stage, call, "Could not have it done", error)
         return
     said = "".join(part.content for part in answer.response_parts if isinstance(part, t.MarkdownResponsePart))
     complete = answer.state == t.TurnState.COMPLETE

@@ -14,9 +14,7 @@ from collections import defaultdict, deque
 from datetime import datetime, timedelta
 
 from serai import contract as c
-from serai.config.settings import Inbound, RelayPolicy
-
-__all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
+from serai.config.settings import RelayPolicy
 
 _MINUTE = timedelta(minutes=1)
 _NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = c.DeliveryMode

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from serai import contract as c
+from serai.config.settings import Inbound
 from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, ms
 from serai.relay import WorkspacePart
-from serai.relay.delivery.policy import Inbound, Rates, choose_mode, retry_at
+from serai.relay.delivery.policy import Rates, choose_mode, retry_at
 from serai.relay.delivery.queue import DeliveryQueue
 
 if TYPE_CHECKING:

@@ -112,17 +112,16 @@ class _Output:
         self._call = context.call
         self._pipe = cast("IO[bytes]", child.stdout)
         self._reader: asyncio.ReadTransport | None = None
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
+        self._kept = bytearray()
+        self._left_out = 0
         self._showing: asyncio.TimerHandle | None = None
 
     @property
     def text(self) -> str:
         """All of it, or its beginning and its end with a note between them."""
-        left_out = self._size - len(self._head) - len(self._tail)
-        note = f"\n[{left_out:,} bytes are left out]\n".encode() if left_out else b""
-        return (self._head + note + self._tail).decode(errors="replace").rstrip("\n")
+        note = f"\n[{self._left_out:,} bytes are left out]\n".encode() if self._left_out else b""
+        text = self._kept[:_MOST_BYTES] + note + self._kept[_MOST_BYTES:]
+        return text.decode(errors="replace").rstrip("\n")
 
     async def follow(self) -> None:
         """Take what is printed until the command, and all that it started, print no more."""
@@ -132,16 +131,15 @@ class _Output:
             lambda: asyncio.StreamReaderProtocol(reader), self._pipe
         )
         while piece := await reader.read(1 << 16):
-            self._size += len(piece)
-            room = _MOST_BYTES - len(self._head)
-            self._head += piece[:room]
-            self._tail += piece[room:]
-            del self._tail[:-_MOST_BYTES]
+            self._kept += piece
+            over = max(0, len(self._kept) - 2 * _MOST_BYTES)
+            self._left_out += over
+            del self._kept[_MOST_BYTES : _MOST_BYTES + over]
             self._showing = self._showing or loop.call_later(_PAUSE, self._show)
 
     def _show(self) -> None:
         self._showing = None
-        end = (self._head + self._tail)[-_SHOWN:].decode(errors="replace")
+        end = self._kept[-_SHOWN:].decode(errors="replace")
         self._call.show(ToolResultTextContent(text=end))
 
     def close(self) -> None:
