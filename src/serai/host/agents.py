@@ -69,11 +69,11 @@ class Particular(Protocol):
 
     async def learn(self) -> None:
         """Ask which settings and models it has, unless that is known. It never fails."""
-        ...
+        return
 
-    def problem_with(self, name: str, value: Any) -> str | None:
+    def problem_with(self, name: str, value: Any) -> str | None:  # noqa: ARG002 - for those who override it
         """What is the matter with a setting that has the right shape; `None` when nothing is."""
-        ...
+        return None
 
     def refusal(self, session: str, action: StateAction) -> Judgement | None:
         """Why a client's action cannot be for a session of this kind, given its URI; `None` when it can."""

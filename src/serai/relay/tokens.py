@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 _CODE_LASTS = timedelta(minutes=10)
-_MOST_CODES = 100
-"""So many codes wait at most; the oldest goes first."""
 _LONGEST_NAME = 80
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
@@ -143,8 +141,6 @@ class RelayTokens(WorkspacePart):
         code = code or new_code()
         link = _Link(params.role, _name_of(params.name or ""), self._ledger.now + _CODE_LASTS)
         self._links[digest(code)] = link
-        if len(self._links) > _MOST_CODES:
-            del self._links[next(iter(self._links))]
         return c.DeviceLinkResult(code=code, expires_at=link.expires_at)
 
     def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, c.TokenInfo]:

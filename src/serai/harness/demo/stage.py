@@ -48,10 +48,6 @@ class DemoStage:
         """Stream a block of Markdown that is in pieces already."""
         if self._in_text:
             await self.turn.say("\n\n")
-        await self.add(pieces)
-
-    async def add(self, pieces: Iterable[str]) -> None:
-        """Stream more of the block that was begun last."""
         self._in_text = True
         for piece in pieces:
             await self.turn.say(piece)

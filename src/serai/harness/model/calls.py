@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,13 +16,12 @@ from serai.errors import SeraiError
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import Customized
 from serai.harness.model.tool import Asking, ModelTool, Preview, ToolAnswer, ToolContext, ToolRequest
-from serai.host.seat import Seat
+from serai.harness.model.transcript import TurnRecords
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
 from serai.session.messages import SessionContext, SessionMessageRole, ToolCallPart, ToolResultPart
 from serai.session.turn_core import CallBegun, CallDecided, CallEnded, TurnPlan
-from serai.store.contract import RelayWrite
 
 _log = logging.getLogger(__name__)
 
@@ -56,26 +55,16 @@ class CallRunner:
     """Decides about the calls of one turn, and runs them.
 
     Args:
-        turn: Where they are shown, and where someone is asked.
-        setup: The tools that there are.
-        record: Writes a step down, with changes of the tables.
-        say: Adds to the transcript. Returns what writes it.
-        seat: What the session has beside its turns.
+        turn: The turn that shows the calls, and in which a person is asked.
+        setup: The agent and its tools.
+        records: The records of the turn.
     """
 
-    def __init__(
-        self,
-        turn: Turn,
-        setup: TurnSetup,
-        record: Callable[..., None],
-        say: Callable[[SessionMessageRole, Sequence[ToolResultPart]], RelayWrite],
-        seat: Seat,
-    ) -> None:
+    def __init__(self, turn: Turn, setup: TurnSetup, records: TurnRecords) -> None:
         self._turn = turn
         self._setup = setup
-        self._record = record
-        self._say = say
-        self._seat = seat
+        self._records = records
+        self._seat = records.seat
         self._shown: dict[str, ToolCall] = {}
         self._previews: dict[str, Preview] = {}
 
@@ -110,7 +99,7 @@ class CallRunner:
         # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
         is_as_shown = shown.input == self._seat.mask(_written(call))
         edited = None if is_as_shown else _edited(shown.input, call)
-        self._record(CallDecided(call_id=call.id, input=edited))
+        self._records.record(CallDecided(call_id=call.id, input=edited))
 
     async def _ask(self, tool: ModelTool, pattern: str, shown: ToolCall, preview: Preview) -> None:
         confirmed = None
@@ -148,7 +137,7 @@ class CallRunner:
         if (refusal := await hooks.before_call(call.name, call.input)) is not None:
             await self._end(call, shown, refusal)
             return
-        self._record(CallBegun(call_id=call.id))
+        self._records.record(CallBegun(call_id=call.id))
         await self._seat.kept()
         try:
             output = await _read(tool, call).run(self._context(shown))
@@ -214,7 +203,7 @@ class CallRunner:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
         result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)
         step = CallEnded(call_id=call.id, is_misuse=misuse)
-        self._record(step, self._say(SessionMessageRole.TOOL, [result]))
+        self._records.record(step, self._records.say(SessionMessageRole.TOOL, [result]))
         if not is_denied:
             done = f"{call.name} failed" if is_error else f"Called {call.name}"
             await shown.done(done, text=output, content=list(content), error=output if is_error else None)

@@ -38,9 +38,9 @@ from serai.harness.model.customizations import customized
 from serai.harness.model.tool import ModelTool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
-from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
+from serai.harness.model.transcript import Transcript, TurnRecords, message_write, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.host.agents import HostContext
+from serai.host.agents import HostContext, Particular
 from serai.host.messages import user_message
 from serai.host.project import directory_of
 from serai.host.turn import Turn
@@ -66,23 +66,7 @@ CAPABILITIES = c.AgentSessionCapabilities(
 """What a session with a model can do. The host adds what it does for all."""
 
 
-class ExaminingHarness:
-    """What harnesses have in common that look at a session before it is made."""
-
-    in_process = True
-    """It reads its input from the journal: what is committed there has got to it."""
-    takes_up_turns = True
-
-    async def learn(self) -> None:
-        """See `Particular`: all is known."""
-
-    def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
-        del name, value
-        return None
-
-
-class ModelHarness(ExaminingHarness):
+class ModelHarness(Particular):
     """Makes agents of models and files.
 
     Args:
@@ -94,6 +78,9 @@ class ModelHarness(ExaminingHarness):
     """
 
     name = "model"
+    in_process = True
+    """True: it reads its input from the journal, so what is committed there has got to it."""
+    takes_up_turns = True
     schema = SETTINGS
     capabilities = CAPABILITIES
 
@@ -385,7 +372,8 @@ class ModelSession(c.BasicSession):
         if self._transcript.turn_count > most:
             raise TurnStopped("turn_limit", f"the session has had its {most} turns")
         setup = await self._models.set_up(self._context, turn, self._record, self._servers)
-        await ModelTurn(turn, self._context.seat, setup, self._transcript, steps).run()
+        records = TurnRecords(self._context.seat, self._transcript, turn.id, steps)
+        await ModelTurn(turn, setup, records).run()
 
     async def release(self, reason: str | None = None) -> None:
         """End what the session has started, such as servers of tools."""

@@ -24,11 +24,11 @@ from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS, read_document
 from serai.harness.model.calls import TurnSetup
-from serai.harness.model.harness import CAPABILITIES, ExaminingHarness, ModelHarness
+from serai.harness.model.harness import CAPABILITIES, ModelHarness
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import Transcript, step_write, user_content
+from serai.harness.model.transcript import Transcript, TurnRecords, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.host.agents import HostContext
+from serai.host.agents import HostContext, Particular
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
@@ -57,7 +57,7 @@ class RunRecord(Record):
     """The agents of its nodes by their slugs, each as it was when the run was made, with its context."""
 
 
-class WorkflowHarness(ExaminingHarness):
+class WorkflowHarness(Particular):
     """Makes runs of workflow files.
 
     Args:
@@ -65,7 +65,7 @@ class WorkflowHarness(ExaminingHarness):
     """
 
     name = "workflow"
-    makes_runs = True
+    in_process = takes_up_turns = makes_runs = True
     capabilities = replace(
         CAPABILITIES, messaging=replace(CAPABILITIES.messaging, attachments=(c.ContentType.TEXT,))
     )
@@ -267,9 +267,9 @@ class WorkflowRun(c.BasicSession):
             begun = step_write("run", uri, node.id, Begun(deliveries=()))
             seat.record({"kind": "step"}, [write, begun])
         setup = await self._set_up(turn, node)
-        work = ModelTurn(turn, seat, setup, self._transcript, steps, node=node.id, before=before)
-        await work.run()
-        return work.steps
+        records = TurnRecords(seat, self._transcript, node.id, steps)
+        await ModelTurn(turn, setup, records, before).run()
+        return records.steps
 
     async def _set_up(self, turn: Turn, node: Node) -> TurnSetup:
         record = self._record.agents[node.agent_ref]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -67,11 +66,7 @@ class ToolAnswer(NamedTuple):
     """For people, beside the text."""
 
 
-class _AbstractStruct(msgspec.StructMeta, ABCMeta):
-    pass
-
-
-class ToolRequest(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=True):
+class ToolRequest(msgspec.Struct, forbid_unknown_fields=True):
     """One use of a tool: its fields are what the model gives.
 
     What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
@@ -84,9 +79,9 @@ class ToolRequest(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fiel
         """
         return ""
 
-    @abstractmethod
     def summary(self) -> str:
-        """What the call is going to do, for tools whose preview says no more."""
+        """Return what the call is going to do, for tools whose preview says no more."""
+        raise NotImplementedError
 
     async def preview(self, context: ToolContext) -> Preview:
         """What the call is going to do. It changes nothing.
@@ -97,13 +92,13 @@ class ToolRequest(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fiel
         del context
         return Preview(self.summary())
 
-    @abstractmethod
     async def run(self, context: ToolContext) -> ToolAnswer:
         """Do it. Cancelling ends what it has started.
 
         Raises:
             SeraiError: It is refused, or cannot be done.
         """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

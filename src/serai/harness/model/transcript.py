@@ -12,6 +12,7 @@ import msgspec
 from serai.ahp import types as t
 from serai.contract.record import encode
 from serai.host.blobs import BLOB_SCHEME
+from serai.host.seat import Seat
 from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
 from serai.session.turn_core import Step
@@ -141,6 +142,41 @@ class Transcript:
     def _spend(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
         self.spent += microcents
         return [RelayWrite(f"add_{self.kind}_spent", (self.session, microcents, unpriced))]
+
+
+class TurnRecords:
+    """The records of a session's turn, or of a run's node, with the messages that belong to them.
+
+    Args:
+        seat: Writes records down.
+        transcript: All that was said in the session, or in the run.
+        place: The id of the turn or of the node: records and messages are kept under it.
+        steps: The records so far: some, when the turn is taken up.
+    """
+
+    def __init__(self, seat: Seat, transcript: Transcript, place: str, steps: Sequence[Step] = ()) -> None:
+        self.seat = seat
+        self.transcript = transcript
+        self.place = place
+        self.steps = list(steps)
+        self._messages = len(self.steps)
+
+    def record(self, step: Step, *writes: RelayWrite) -> None:
+        """Write a step down, in one transaction with what is done in the same moment."""
+        self.steps.append(step)
+        # What is still to be run keeps its bytes; managed secrets are masked also there.
+        kept = self.seat.masked(step, observed=False)
+        write = step_write(self.transcript.kind, self.transcript.session, self.place, kept)
+        self.seat.record({"kind": "step"}, [write, *writes])
+
+    def say(
+        self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
+    ) -> RelayWrite:
+        """Add a message to the transcript, without secrets. Returns what writes it."""
+        self._messages += 1
+        name = f"{self.place}-{self._messages}"
+        masked = self.seat.masked(list(content))
+        return self.transcript.add(self.place, name, role, masked, self.seat.now(), model_id=model_id)
 
 
 # -- what a person says, with what is attached to it -------------------------------------------------------

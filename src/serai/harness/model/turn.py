@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
 from serai.harness.model.calls import CallRunner, TurnSetup, ask_yes_or_no
-from serai.harness.model.transcript import Transcript, step_write
-from serai.host.seat import Seat
+from serai.harness.model.transcript import TurnRecords
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
 from serai.session.messages import (
-    DurableContentPart,
     LlmReply,
     LlmRequest,
     MediaPart,
@@ -43,7 +41,6 @@ from serai.session.turn_core import (
     Step,
     next_effect,
 )
-from serai.store.contract import RelayWrite
 
 DEFAULT_TOKENS = 8192
 """How much a model may say at once, in tokens, unless it is said."""
@@ -62,42 +59,22 @@ class ModelTurn:
     """Answers one turn.
 
     Args:
-        turn: Where the answer goes.
-        seat: Where steps are written down.
-        setup: What the turn works with.
-        transcript: What was said and spent in the session; the person's message is in it.
-        steps: The records of the turn so far: some, when it is taken up.
-        node: The node that it is, in a run: all nodes of a run are in one turn, and each has its records.
-        before: The records of the nodes before it.
+        turn: The turn that the answer goes to.
+        setup: The agent, its models and its tools.
+        records: The records of the turn; the person's message is in its transcript.
+        before: In a run, the records of the nodes before this one; `None` outside of a run.
     """
 
     def __init__(
-        self,
-        turn: Turn,
-        seat: Seat,
-        setup: TurnSetup,
-        transcript: Transcript,
-        steps: Sequence[Step] = (),
-        *,
-        node: str | None = None,
-        before: Sequence[Step] = (),
+        self, turn: Turn, setup: TurnSetup, records: TurnRecords, before: Sequence[Step] | None = None
     ) -> None:
         self._turn = turn
-        self._seat = seat
         self._setup = setup
-        self._transcript = transcript
-        self._steps = list(steps)
+        self._records = records
+        self._seat = records.seat
+        self._transcript = records.transcript
         self._before = before
-        self._node = node
-        self._place = node or turn.id
-        """What its records and its messages are kept under."""
-        self._messages = len(self._steps)
-        self._calls = CallRunner(turn, setup, self._record, self._say, seat)
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """Its records so far."""
-        return self._steps
+        self._calls = CallRunner(turn, setup, records)
 
     async def run(self) -> None:
         """Go on until the turn is over. Cancelling breaks off what is under way.
@@ -121,7 +98,7 @@ class ModelTurn:
 
     async def _go_on(self) -> None:
         while True:
-            match next_effect(self._setup.plan, self._steps):
+            match next_effect(self._setup.plan, self._records.steps):
                 case AskModel() as asked:
                     await self._ask(asked)
                 case DecideCall(call=call):
@@ -137,27 +114,6 @@ class ModelTurn:
                         raise TurnStopped(code, message)
                     return
 
-    # -- writing down --------------------------------------------------------------------------------------
-
-    def _record(self, step: Step, *writes: RelayWrite) -> None:
-        """Write a step down, in one transaction with what is done in the same moment."""
-        self._steps.append(step)
-        # What is still to be run keeps its bytes; managed secrets are masked also there.
-        kept = self._seat.masked(step, observed=False)
-        write = step_write(self._transcript.kind, self._transcript.session, self._place, kept)
-        self._seat.record({"kind": "step"}, [write, *writes])
-
-    def _say(
-        self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
-    ) -> RelayWrite:
-        """Add to the transcript, without secrets. Returns what writes it."""
-        self._messages += 1
-        message_id = f"{self._place}-{self._messages}"
-        masked = self._seat.masked(list(content))
-        return self._transcript.add(
-            self._place, message_id, role, masked, self._seat.now(), model_id=model_id
-        )
-
     async def _steered(self, before: ToolCallPart | None) -> bool:
         """Let in the message that someone wants to reach the agent now: before a call, if one comes next.
 
@@ -168,9 +124,9 @@ class ModelTurn:
         if message is None:
             return False
         if before is not None:
-            await self._calls.put_off(_open_calls(self._steps))
-        write = self._say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
-        self._record(Steered(), write)
+            await self._calls.put_off(_open_calls(self._records.steps))
+        write = self._records.say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
+        self._records.record(Steered(), write)
         return True
 
     # -- asking --------------------------------------------------------------------------------------------
@@ -186,14 +142,14 @@ class ModelTurn:
         reserved = self._setup.models.reservation(request)
         await self._afford(reserved, asked.model)
         for wait in range(_MOST_WAITS + 1):
-            self._record(Requested(model=asked.model, reserved=reserved), *money.reserve(reserved))
+            self._records.record(Requested(model=asked.model, reserved=reserved), *money.reserve(reserved))
             await self._seat.kept()
             try:
                 reply = await self._stream(request)
             except ModelFailure as failure:
                 cost = None if failure.has_begun else 0
                 writes = money.settle(reserved, cost)
-                self._record(
+                self._records.record(
                     RequestFailed(
                         failure=failure.failure,
                         message=self._seat.mask(str(failure)),
@@ -209,9 +165,13 @@ class ModelTurn:
 
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
-        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, model)
-        self._record(ModelAnswered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
-        answers = [step for step in (*self._before, *self._steps) if isinstance(step, ModelAnswered)]
+        write = self._records.say(SessionMessageRole.ASSISTANT, reply.parts, model)
+        self._records.record(
+            ModelAnswered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost)
+        )
+        answers = [
+            step for step in (*(self._before or ()), *self._records.steps) if isinstance(step, ModelAnswered)
+        ]
         used = [answer.reply.usage for answer in answers]
         costs = [answer.cost for answer in answers if answer.cost is not None]
         await self._turn.used(
@@ -225,8 +185,10 @@ class ModelTurn:
         )
 
     async def _request(self, model: str) -> LlmRequest:
-        counting = None if self._node else {turn.id for turn in self._seat.turns} | {self._turn.id}
-        messages = projected(self._transcript.turns(counting), self._place, self._setup.max_messages)
+        counting = (
+            None if self._before is not None else {turn.id for turn in self._seat.turns} | {self._turn.id}
+        )
+        messages = projected(self._transcript.turns(counting), self._records.place, self._setup.max_messages)
         parts = [part for message in messages for part in message.content]
         handles = {part.handle for part in parts if isinstance(part, MediaPart)}
         found = [(handle, await self._seat.blob(handle)) for handle in handles]
@@ -295,8 +257,8 @@ class ModelTurn:
         self._seat.note(RAISED, max(most + budget.max_cost_microcents, spent + reserved))
 
     async def _may_spend(self, why: str) -> bool:
-        asked = sum(isinstance(step, Requested) for step in self._steps)
-        return await ask_yes_or_no(self._turn, f"{self._place}-budget-{asked}", why, "Spend more?")
+        asked = sum(isinstance(step, Requested) for step in self._records.steps)
+        return await ask_yes_or_no(self._turn, f"{self._records.place}-budget-{asked}", why, "Spend more?")
 
 
 def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:

@@ -169,10 +169,6 @@ class AdapterQueue(DeliveryQueue):
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
 
     @property
-    def _tells_status(self) -> bool:
-        return any(one.family == "status" for one in self.capabilities.events.emits)
-
-    @property
     def lease_seconds(self) -> float:
         """How long it may take to answer."""
         return self.participant.lease_seconds or self._policy.lease.total_seconds()
@@ -538,9 +534,10 @@ class AdapterQueue(DeliveryQueue):
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on what the session observed, as far as it declared that it would."""
         declared = self.capabilities.events.emits
+        tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
-            if isinstance(event, c.StatusEvent) and self._tells_status:
+            if isinstance(event, c.StatusEvent) and tells_status:
                 self._become(event.status, event.reason)
             elif not isinstance(event, c.StatusEvent) and event.type.is_live and event.type in declared:
                 self._tell(self.participant, [event])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
@@ -229,9 +228,9 @@ class _Edit(BuiltIn):
 
     path: _Path
 
-    @abstractmethod
     def after(self, before: str | None) -> str:
-        """What the file is to hold; before, it held this, or (`None`) was not there."""
+        """Return what the file is to hold. Before, it held this, or (`None`) was not there."""
+        raise NotImplementedError
 
     def pattern(self) -> str:
         """All files of the same directory."""
