@@ -1,8 +1,8 @@
-"""Actions: what participants and the host do for others, asked for by name, with a record of every decision.
+"""Actions: services of participants and of the host, invoked by name, with a record of every decision.
 
     known? → invoked → input valid? → available to the caller? → handler → output valid? → an outcome
 
-Whoever asks gets the invocation's id at once. The outcome is an event, and a message to the caller.
+The caller gets the invocation's id at once. The outcome is an event, and a message to the caller.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 RunAction = Callable[[c.ActionRunParams, Caller], Awaitable[Any]]
-"""Does what an action is for. What it raises is the outcome: `Forbidden` a denial, all else a failure."""
+"""Function that runs an action. An exception is the outcome: `Forbidden` a denial, others a failure."""
 
 MayAsk = Callable[[Caller, Participant], bool]
-"""Whether an action exists for a caller, who speaks for a participant."""
+"""Function that tells whether an action exists for a caller, who speaks for a participant."""
 
 _LONGEST = 10 * 60
-"""How long an action may take, in seconds."""
+"""Longest time that an action may take, in seconds."""
 
 
 class _Registered(NamedTuple):
@@ -42,16 +42,16 @@ class _Registered(NamedTuple):
     run: RunAction
     owner: Participant | None
     connection: object
-    """Who answers for it: when that is gone, the action is."""
+    """The connection, or the host, that answers for the action. When it is gone, the action is gone."""
     may_ask: MayAsk
 
 
 class _Invocation(c.Record):
-    """What is kept of an invocation."""
+    """The stored record of an invocation."""
 
     name: str
     owner: str | None
-    """The id of who does it; none for what the host does itself."""
+    """The id of the participant that runs the action; `None` for the host's own actions."""
     result: c.InvokeResult
 
 
@@ -63,12 +63,12 @@ class Actions(WorkspacePart):
         self._actions: dict[str, _Registered] = {}
         self._running: dict[tuple[int, str], asyncio.Task[c.InvokeResult]] = {}
         self._awaited: Counter[tuple[int, str]] = Counter()
-        """How many wait for the outcome of an invocation: they get it as the answer."""
+        """Number of callers that wait for the outcome of an invocation: they get it as the answer."""
 
     # -- registering ---------------------------------------------------------------------------------------
 
     def register(self, caller: Caller, params: c.ActionRegisterParams) -> c.ActionDescriptor:
-        """Have a participant do something when it is asked for, as long as its connection is there.
+        """Offer an action of a participant, for as long as its connection lasts.
 
         Raises:
             CapabilityUnsupported: The caller's session does not declare `actions.expose`.
@@ -103,12 +103,12 @@ class Actions(WorkspacePart):
         return described
 
     def build_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
-        """Have the host itself do something when it is asked for."""
+        """Add an action that the host itself does."""
         described = c.ActionDescriptor(**asdict(params))
         self._actions[params.name] = _Registered(described, run, None, self, may_ask)
 
     def unregister(self, caller: Caller, params: c.ActionParams) -> c.Empty:
-        """Take an action back.
+        """Remove an action.
 
         Raises:
             ActionNotFound: There is none.
@@ -121,11 +121,11 @@ class Actions(WorkspacePart):
         return c.Empty()
 
     def _left(self, connection: object) -> None:
-        """A connection is gone, and what was registered over it."""
+        """Remove the actions that were registered over a connection that is gone."""
         self._actions = {name: one for name, one in self._actions.items() if one.connection is not connection}
 
     def list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
-        """The actions that someone may ask for, by name."""
+        """List the actions that a caller may invoke, by name."""
         if caller.only_reads:
             return c.ActionsResult(actions=())
         who = self._workspace.speaker(caller)
@@ -139,7 +139,7 @@ class Actions(WorkspacePart):
     # -- invoking ------------------------------------------------------------------------------------------
 
     async def invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
-        """Have an action done. Returns at once, or when the outcome is there if the caller waits for it.
+        """Invoke an action. Returns at once, or with the outcome if the caller waits for it.
 
         Cancelling does not stop the action.
 
@@ -178,7 +178,7 @@ class Actions(WorkspacePart):
         return c.InvokeResult(invocation_id=invocation_id)
 
     async def open(self) -> None:
-        """What ran when the host was stopped has failed: nobody knows whether it was done."""
+        """Fail the invocations that ran when the host was stopped: nobody knows whether they were done."""
         for number, data in await self._store.relay("open_invocations"):
             kept = c.decode(data, _Invocation)
             who = self._identities[number]
@@ -190,7 +190,7 @@ class Actions(WorkspacePart):
             self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
-        """Let what runs go."""
+        """Cancel the invocations that run."""
         running = list(self._running.values())
         for task in running:
             task.cancel()
@@ -215,7 +215,7 @@ class Actions(WorkspacePart):
     async def _outcome(
         self, action: _Registered, call: c.ActionRunParams, caller: Caller, who: Participant
     ) -> c.InvokeResult:
-        """What comes of an invocation."""
+        """Run an action and return the outcome."""
         result = c.InvokeResult(invocation_id=call.invocation_id)
         if problem := _misfit(action.descriptor.input_schema, call.input):
             return _failed(result, "validation_failed", f"the input does not fit: {problem}")
@@ -243,7 +243,7 @@ class Actions(WorkspacePart):
         outcome: c.InvokeResult,
         hops: int,
     ) -> None:
-        """Send the outcome to whoever asked."""
+        """Send the outcome to the caller as a message."""
         sender = owner or self._workspace.system
         if who.gone or sender.number == who.number:  # its own handler has seen it
             return
@@ -274,7 +274,7 @@ class Actions(WorkspacePart):
     def _tell(
         self, result: c.InvokeResult, call: c.ActionRunParams, owner: Participant | None, data: dict[str, Any]
     ) -> None:
-        """Write a decision down, so that a repeat is known, and tell of it."""
+        """Store a decision, so that a repeated invocation is recognised, and publish it as an event."""
         told = {"action": call.name, "invocationId": call.invocation_id, "caller": c.to_wire(call.caller)}
         told |= self._masked({key: value for key, value in data.items() if value is not None})
         subject = owner.identity.id if owner else None
@@ -294,7 +294,7 @@ def _denied(result: c.InvokeResult, error: str) -> c.InvokeResult:
 
 
 def _is_available(selectors: Iterable[str] | None, who: Participant) -> bool:
-    """Whether one of the selectors is a participant's: name, handle, id, a glob of them, or a tag."""
+    """Tell whether a selector fits a participant: its name, handle, id, a glob of them, or a tag."""
     if selectors is None:
         return True
     identity = who.identity
@@ -304,7 +304,7 @@ def _is_available(selectors: Iterable[str] | None, who: Participant) -> bool:
 
 
 def _check_schema(schema: dict[str, Any], field: str) -> None:
-    """Go on only with a JSON Schema."""
+    """Check that this is a JSON Schema."""
     from jsonschema import SchemaError  # noqa: PLC0415 - it takes a while to import, and few need it
 
     try:
@@ -314,7 +314,7 @@ def _check_schema(schema: dict[str, Any], field: str) -> None:
 
 
 def _misfit(schema: dict[str, Any] | None, value: Any) -> str | None:
-    """Why a value does not fit a JSON Schema. What the schema refers to elsewhere is not fetched."""
+    """Return why a value does not fit a JSON Schema. References to other documents are not fetched."""
     if not schema:
         return None
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above

@@ -1,7 +1,7 @@
-"""Sessions as a whole: those elsewhere register; all are released, paused, resumed, forked; agents are made.
+"""Operations on whole sessions: register, release, pause, resume, fork, snapshot; and agents are created.
 
-The owner may do all of it. An agent may do it to itself, and to the agents that it made: in its own folder,
-and only so many below each other.
+The owner may do all of it. An agent may do it to itself, and to the agents that it created. It creates agents
+in its own folder only, and only a few levels deep.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from serai.relay.events.webhooks import check_url
 from serai.relay.tokens import Caller
 
 _OF_AGENT = frozenset({c.LifecycleOperation.FORK, c.LifecycleOperation.SNAPSHOT})
-"""What only an agent that is there can do, and say whether it can."""
+"""The operations that only a running agent can do, and for which it has to be asked whether it can."""
 _LONGEST_LEASE = 3600.0
 _QUEUED = frozenset({c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.NEXT_MESSAGE})
 """Boundaries that only the session itself knows."""
@@ -51,10 +51,10 @@ _CREATE = _schema(
 
 
 class Lifecycle(WorkspacePart):
-    """Does what is asked of whole sessions."""
+    """Operations on whole sessions."""
 
     def register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
-        """Take a session elsewhere in, or again under the name that it has.
+        """Register a session elsewhere, or register it again under its name.
 
         Raises:
             CapabilityUnsupported: It declares too little.
@@ -113,7 +113,7 @@ class Lifecycle(WorkspacePart):
     async def do(
         self, operation: c.LifecycleOperation, caller: Caller, params: c.OperationParams
     ) -> c.OperationResult:
-        """Do something to the session of an agent.
+        """Do an operation on the session of an agent.
 
         Cancelling leaves open whether it is done.
 
@@ -161,7 +161,7 @@ class Lifecycle(WorkspacePart):
     async def _here(
         self, session: Session, operation: c.LifecycleOperation, reason: str | None
     ) -> dict[str, Any]:
-        """Do it to a session of this host. Returns what a session elsewhere would tell."""
+        """Do an operation on a session of this host. Returns an answer like that of a session elsewhere."""
         match operation:
             case c.LifecycleOperation.RELEASE:
                 await self._host.dispose(session.uri)
@@ -178,7 +178,7 @@ class Lifecycle(WorkspacePart):
     # -- the same, as actions ------------------------------------------------------------------------------
 
     def add_to(self, actions: Actions) -> None:
-        """Register them."""
+        """Add the operations to the actions."""
         status = "What an agent does right now, and what waits for it"
         pause = "Let nothing enter an agent's session by itself"
         table: tuple[tuple[str, str, dict[str, Any], RunAction, MayAsk], ...] = (
@@ -229,7 +229,7 @@ class Lifecycle(WorkspacePart):
 
 
 def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
-    """Go on only if messages can get there as is asked for."""
+    """Check that messages can get to the session in the way that it asks for."""
     if params.url is not None:
         check_url(params.url)
         if caller.role != c.Role.OWNER:  # the host may reach what its participants may not
@@ -253,12 +253,12 @@ def _check_capabilities(declared: c.AgentSessionCapabilities, agent: str) -> Non
 
 
 def _is_of_host(caller: Caller, who: Participant) -> bool:
-    """Whether the owner asks, or the agent of a session of this host."""
+    """Tell whether the caller is the owner, or the agent of a session of this host."""
     return caller.role == c.Role.OWNER or who.session is not None
 
 
 def _has_session(caller: Caller, who: Participant) -> bool:
-    """The same, or a session elsewhere."""
+    """Tell whether the caller is one of those, or a session elsewhere."""
     return _is_of_host(caller, who) or who.capabilities is not None
 
 

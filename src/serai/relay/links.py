@@ -40,10 +40,10 @@ _log = logging.getLogger(__name__)
 
 
 class _Codec(LineCodec):
-    """Reads JSON-RPC 2.0, and mends nothing. An id may be of any kind, and parameters are plain JSON."""
+    """Reads JSON-RPC 2.0 strictly. An id may be of any kind, and parameters are plain JSON."""
 
     def decode(self, line: bytes) -> Message:
-        """The message that a frame is.
+        """Return the message in a frame.
 
         Raises:
             InvalidRequest: It is none.
@@ -61,9 +61,9 @@ class _Codec(LineCodec):
 
 _read_plain = msgspec.json.Decoder().decode
 CODEC = _Codec()
-"""How messages are read and written."""
+"""The codec of the relay's connections."""
 MOST_UNDER_WAY = 1000
-"""How many calls of one connection may be under way."""
+"""Most calls of one connection that may be under way."""
 
 
 def read_call(data: bytes) -> Request | Notification:
@@ -80,7 +80,7 @@ def read_call(data: bytes) -> Request | Notification:
 
 
 def refusal_of(error: Exception) -> ErrorObject:
-    """What a caller is told of an error. What was not foreseen stands in the host's log alone."""
+    """Return an error in the form that a caller gets. Unexpected errors go to the host's log alone."""
     if isinstance(error, SeraiError):
         number = error.number if isinstance(error, ProtocolError) else -32000
         data = {"message": error.message, **error.to_wire()}
@@ -91,12 +91,12 @@ def refusal_of(error: Exception) -> ErrorObject:
 
 
 class HostEnd(ABC):
-    """Does what a caller asks for, tells it the events that it subscribed to, and asks it in turn.
+    """Answers a caller's requests, sends it the events that it subscribed to, and sends it requests in turn.
 
     Args:
         workspace: The relay.
-        answer: Sends what the caller waits for: answers, and questions of the relay.
-        tell: Sends what nobody has asked for.
+        answer: Sends what the caller waits for: answers, and requests of the relay.
+        tell: Sends notifications.
     """
 
     def __init__(
@@ -109,18 +109,18 @@ class HostEnd(ABC):
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
         self._when_closed: list[Callable[[], None]] = []
         self.lost: ConnectionLost | None = None
-        """Why nothing can be asked any more."""
+        """The reason why nothing can be asked any more."""
 
     @abstractmethod
     def caller(self) -> Caller:
-        """Who is there.
+        """Return the caller.
 
         Raises:
             ConnectionLost: Nobody, any more.
         """
 
     async def request(self, method: str, params: Any) -> Any:
-        """Ask the caller. The question is written before anything is waited for.
+        """Ask the caller. The question is sent before anything is awaited.
 
         Returns the result, as plain JSON. Cancelling forgets the question: an answer that comes later is
         ignored.
@@ -197,11 +197,11 @@ class HostEnd(ABC):
                     self._tell(self._calls.notify("event", {"subscription": subscription, "event": event}))
 
     def when_closed(self, call: Callable[[], None]) -> None:
-        """Call something once the connection is over, after all questions have been given up."""
+        """Call a function once the connection is over, after all pending questions have failed."""
         self._when_closed.append(call)
 
     def disconnected(self) -> None:
-        """The connection is over. What was begun is done to its end; nobody hears of it here."""
+        """End the connection. What was begun is finished; its answers are dropped."""
         for task in self._subscriptions.values():
             task.cancel()
         self.lost = ConnectionLost("the connection is over")

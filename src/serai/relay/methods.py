@@ -1,4 +1,4 @@
-"""What each method of the relay does, for whoever may call it."""
+"""The methods of the relay, and who may call them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _PAGE = 500
 _MOST_STUCK = 5000
 
 _SENDING = frozenset({"messages.send", "messages.reply"})
-"""What these answer is committed already, and perhaps more: it is as whoever sends gets it."""
+"""The methods that send: their answers are committed already, and are as their sender gets them."""
 _MASKED_BY_SENDER = _SENDING | {"secrets.register", "webhooks.create"}
-"""In whose parameters secrets are masked by who says it, or not at all: a URL may have one."""
+"""The methods whose parameters are masked elsewhere, or not at all: a URL may have a secret."""
 
 _READING: dict[str, tuple[str, ...]] = {
     "hello": ("",),
@@ -51,10 +51,10 @@ _READING: dict[str, tuple[str, ...]] = {
     "actions": ("list",),
     "deliveries": ("list", "get"),
 }
-"""What those may call who only read."""
+"""The methods for callers who only read."""
 
 _OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
-"""What is for the owner alone."""
+"""The families of methods for the owner alone."""
 
 
 class RelayMethods(WorkspacePart):
@@ -86,7 +86,7 @@ class RelayMethods(WorkspacePart):
                 self._methods[name] = own or getattr(parts[family], verb)
 
     async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
-        """Do what a method does. What is answered has been committed.
+        """Call a method. What it answers has been committed.
 
         Raises:
             SeraiError: It cannot be done; nothing of it was.
@@ -116,7 +116,7 @@ class RelayMethods(WorkspacePart):
                 return result
 
     async def _told(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
-        """Records as others see them: with the agent's handle, and the number that their commit gave them."""
+        """Return records as callers see them: with the agent's handle, and the number of their commit."""
         told: list[c.DeliveryRecord] = []
         for record in records:
             number = record.sequence or self._ledger.sequences.get(record.id, 0)
@@ -130,14 +130,14 @@ class RelayMethods(WorkspacePart):
     # -- who calls -----------------------------------------------------------------------------------------
 
     def _sender(self, caller: Caller, name: str | None) -> Participant:
-        """On whose behalf something is sent: a session elsewhere only if it declared that it sends."""
+        """Return the sender of a message. A session elsewhere may send only if it declared that."""
         sender = self._workspace.speaker(caller, name)
         if sender.capabilities is not None:
             c.require(sender.capabilities, c.MessageUse.SEND, agent=sender.identity.name)
         return sender
 
     def _about(self, caller: Caller, name: str | None) -> Participant:
-        """Whom a call is about: someone else only if the owner calls."""
+        """Return the participant that a call is about: someone else only if the owner calls."""
         speaker = self._workspace.speaker(caller)
         if name is None:
             return speaker
@@ -170,7 +170,7 @@ class RelayMethods(WorkspacePart):
         return await self._sent(await self._post.reply(params, sender, parent), params)
 
     async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
-        """Wait as long as the sender wants to."""
+        """Wait for the stage that the sender asked for."""
         self._workspace.events.remember(result.message)
         seconds = _seconds(params.timeout_ms)
         outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
@@ -221,7 +221,7 @@ class RelayMethods(WorkspacePart):
         return self._rooms.join(kept, _present(self._identities.get(params.agent)))
 
     def _channel(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
-        """A room and no conversation: who is in one of those never changes, and it is not archived."""
+        """Return a room that is no conversation: those never change their members, and are not archived."""
         kept = self._inboxes.room(caller, name, to_write=to_write)
         if kept.room.kind != c.RoomKind.CHANNEL:
             remedy = "Send to all of their handles, or mute it"
@@ -253,7 +253,7 @@ class RelayMethods(WorkspacePart):
         return self._workspace.info(self._identities.get(params.agent))
 
     def _adapter(self, caller: Caller, name: str) -> AdapterQueue:
-        """The queue of a session elsewhere that the caller may act for."""
+        """Return the queue of a session elsewhere that the caller may act for."""
         agent = self._about(caller, name)
         queue = self._workspace.queue_of(agent)
         if not isinstance(queue, AdapterQueue):
@@ -261,7 +261,7 @@ class RelayMethods(WorkspacePart):
         return queue
 
     async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterQueue:
-        """The queue that a delivery is for."""
+        """Return the queue of the recipient of a delivery."""
         return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
 
     async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
@@ -316,7 +316,7 @@ class RelayMethods(WorkspacePart):
         return c.DeliveriesResult(deliveries=tuple(found[:limit]))
 
     async def _message_of(self, caller: Caller, record: c.DeliveryRecord) -> c.RelayMessage | None:
-        """The message of a delivery, if it exists for the caller."""
+        """Return the message of a delivery, if it exists for the caller."""
         with suppress(UnknownMessage):
             return await self._inboxes.message(caller, record.message_id)
         return None
@@ -324,7 +324,7 @@ class RelayMethods(WorkspacePart):
     async def _delivery(
         self, caller: Caller, delivery_id: str, *, to_change: bool = False
     ) -> c.DeliveryRecord:
-        """A delivery that exists for the caller: its own, or one of a message that it sent."""
+        """Return a delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self._runner.record(delivery_id)
         if caller.sees_all:
             return record
@@ -378,7 +378,7 @@ class RelayMethods(WorkspacePart):
 
 
 def _present(participant: Participant) -> Participant:
-    """Go on only with someone whose session is there, or can be woken."""
+    """Check that a participant's session still exists."""
     if participant.gone:
         raise UnknownTarget(f"{participant.handle} is gone: its session was disposed of")
     return participant
@@ -389,5 +389,5 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _is_stuck(record: c.DeliveryRecord) -> bool:
-    """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
+    """Tell whether a delivery needs attention: it was deferred, tried in vain, or waits for approval."""
     return record.state in _STUCK or record.attempts > 1 or record.waits_for == "approval"

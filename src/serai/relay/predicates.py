@@ -1,9 +1,9 @@
-"""Which events someone wants to hear of: predicates that are put together.
+"""Predicates: tests of events that can be combined.
 
     events.message.created().in_("#ops").mentions("@reviewer")
     events.delivery.failed().for_agent("@engineer") | events.message.reacted()
 
-A handle may be written wherever a participant is meant. Names may have wildcards: `named("delivery.*")`.
+A participant is named by its handle. Types may have wildcards: `named("delivery.*")`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
 OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
-"""How the types begin that only sessions have: those of the workspace begin otherwise."""
+"""The beginnings of types that only sessions have: those of the workspace begin otherwise."""
 
 
 def has_type(event: c.WorkspaceEvent, types: tuple[str, ...]) -> bool:
-    """Whether an event has one of some types, which may have wildcards; none for all.
+    """Tell whether an event has one of some types, which may have wildcards; none for all.
 
-    What a session lets one observe is wrapped in a `session.event`, and can be named by its own type, too:
+    An observed event of a session is wrapped in a `session.event`, and can be named by its own type, too:
     `tool.called`.
     """
     names = [event.type]
@@ -40,8 +40,8 @@ class Predicate:
     Args:
         types: Names of event types, with wildcards; none for all.
         test: What an event of these types has to pass.
-        agent: The one whom all that pass are by or about. Whoever sets up a listener hears then whether any
-            of them can ever come.
+        agent: The participant that all passing events are by or about. A listener is refused if none of them
+            can ever come from it.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Predicate:
         self._test = test
 
     def __call__(self, event: c.WorkspaceEvent) -> bool:
-        """Whether an event passes."""
+        """Tell whether an event passes."""
         return has_type(event, self.types) and self._test(event)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -68,38 +68,38 @@ class Predicate:
         return Predicate(types, lambda event: self(event) or other(event), agent)
 
     def where(self, test: Callable[[c.WorkspaceEvent], bool]) -> Predicate:
-        """Those that also pass a test of one's own."""
+        """Pass those events that also pass another test."""
         return Predicate(self.types, lambda event: self._test(event) and test(event), self.agent)
 
     def in_(self, room: str) -> Predicate:
-        """Those about a room, or about a message in it."""
+        """Pass events about a room, or about a message in it."""
         return self.where(lambda event: room in rooms_of(event))
 
     def from_(self, agent: str) -> Predicate:
-        """Those about messages of a sender."""
+        """Pass events about messages of a sender."""
         return self.where(lambda event: _is(_message(event).get("from"), agent))
 
     def mentions(self, agent: str) -> Predicate:
-        """Those about messages that mention someone."""
+        """Pass events about messages that mention someone."""
         return self.where(lambda event: any(_same(one, agent) for one in _message(event).get("mentions", ())))
 
     def for_agent(self, agent: str | c.AgentSession | Registration) -> Predicate:
-        """Those about deliveries to someone: a handle, or a session that is registered."""
+        """Pass events about deliveries to someone: a handle, or a session that is registered."""
         name = agent if isinstance(agent, str) else agent.identity.handle
         return self.where(lambda event: _is(event.data.get("agent"), name))
 
     def of(self, message_id: str) -> Predicate:
-        """Those about one message, or about its deliveries."""
+        """Pass events about one message, or about its deliveries."""
         return self.where(lambda event: event.data.get("messageId") == message_id)
 
 
 def named(*types: str) -> Predicate:
-    """All events of some types; `delivery.*` and `*` are types, too."""
+    """Return a predicate for all events of some types; `delivery.*` and `*` are types, too."""
     return Predicate(types)
 
 
 def _about(agent: str, *types: str) -> Predicate:
-    """Events about one participant. The relay finds it by its handle, name or id."""
+    """Return a predicate for events about one participant, whom the relay finds by handle, name or id."""
     return Predicate(types, lambda event: _is(event.data.get("agent"), agent), agent)
 
 
@@ -121,16 +121,16 @@ class _Agent:
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self.status = self
-        """What comes next is about its status: `changed` or `becomes`."""
+        """The predicates of its status: `changed` and `becomes`."""
         self.tools = _Words("tool", "called completed failed", partial(_of_tool, agent))
         """`called`, `completed` and `failed`, of any tool or of one that is named."""
 
     def changed(self) -> Predicate:
-        """Its status is another one, whichever."""
+        """Pass all changes of its status."""
         return _about(self._agent, "agent.status.changed")
 
     def becomes(self, status: c.AgentStatus | str) -> Predicate:
-        """Its status is this one now, and was not before."""
+        """Pass changes to this status."""
         return _about(self._agent, f"agent.status.{c.AgentStatus(status).value}")
 
 
@@ -154,7 +154,7 @@ class ActionEvents(_Words):
         return Predicate((kind,), lambda event: event.data.get("action") == self.name)
 
     def called_by(self, agent: str) -> Predicate:
-        """Someone asks for it."""
+        """Pass invocations by someone."""
         return self.invoked().where(lambda event: _is(event.data.get("caller"), agent))
 
 
@@ -163,20 +163,20 @@ action = ActionEvents
 
 
 class _Events:
-    """Where predicates begin."""
+    """The beginnings of all predicates."""
 
     message = _Words("message", "created updated read reacted")
     delivery = _Words("delivery", "created accepted delivered deferred failed")
     agent = _Agent
-    """Events about an agent: what it does, and its status."""
+    """Events about an agent: its status, and its tool calls."""
 
     def session(self, agent: str) -> _Words:
-        """Events about the life of an agent's session: `started`, `resumed`, `forked`, `released`."""
+        """Return predicates for the life of a session: `started`, `resumed`, `forked`, `released`."""
         return _Words("session", "started released resumed forked", partial(_about, agent))
 
 
 events = _Events()
-"""Where predicates begin: `events.message.created()`."""
+"""The beginnings of all predicates: `events.message.created()`."""
 
 
 def _message(event: c.WorkspaceEvent) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _message(event: c.WorkspaceEvent) -> dict[str, Any]:
 
 
 def rooms_of(event: c.WorkspaceEvent) -> set[str | None]:
-    """The names and ids of the room that an event is about, or that its message is in."""
+    """Return the names and ids of the room that an event is about, or that its message is in."""
     message = _message(event)
     channel: dict[str, Any] = message.get("channel") or {}
     told: str | dict[str, Any] = event.data.get("room") or ""

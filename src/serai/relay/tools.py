@@ -33,7 +33,7 @@ from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 
 _EXCERPT = 300
-"""How much a hit of a search shows, in characters."""
+"""Most characters of a hit that a search shows."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 
@@ -58,7 +58,7 @@ _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class RelayTool(NamedTuple):
-    """One tool: its name, what it is for, and the JSON Schema of what it takes."""
+    """One tool: its name, its description, and the JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -66,11 +66,11 @@ class RelayTool(NamedTuple):
 
 
 _RUNS: dict[str, tuple[type[Struct], _Run, str]] = {}
-"""The tools, by name: what each takes, does, and is for."""
+"""The tools, by name: the type of their arguments, the function and the description."""
 
 
 def _tool(description: str) -> Callable[[_Run], _Run]:
-    """Have a method be the tool of its name. What the tool takes are the method's arguments by name."""
+    """Register a method as the tool of its name. Its keyword arguments are those of the tool."""
 
     def add(run: _Run) -> _Run:
         hints = get_type_hints(run, include_extras=True)
@@ -96,15 +96,15 @@ class RelayTools(WorkspacePart):
         super().__init__(workspace)
         self._do = workspace.call
         self._notices: dict[tuple[int, int], asyncio.Task[None]] = {}
-        """Who is told when someone else is idle, once: whom, and about whom."""
+        """The pending notifications about an idle agent, by the numbers of the asker and of the agent."""
 
     async def tools(self, caller: Caller) -> list[RelayTool]:
-        """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
+        """List the tools of a caller: the relay's own, and one for each action that the caller may use."""
         actions = await self._actions(caller)
         return [*self.own, *(RelayTool(name, one.description, _schema(one)) for name, one in actions.items())]
 
     async def _actions(self, caller: Caller) -> dict[str, c.ActionDescriptor]:
-        """The actions that a caller may ask for, by the names of their tools."""
+        """Return the actions that a caller may invoke, by the names of their tools."""
         found: Iterable[c.ActionDescriptor] = (await self._do(caller, "actions.list", c.Empty())).actions
         tools: dict[str, c.ActionDescriptor] = {}
         for action in sorted(found, key=lambda one: (one.owner is not None, one.name)):
@@ -114,7 +114,7 @@ class RelayTools(WorkspacePart):
         return tools
 
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Do what a tool does. Returns JSON.
+        """Call a tool. Returns JSON.
 
         Raises:
             MethodNotFound: There is no such tool.
@@ -135,7 +135,7 @@ class RelayTools(WorkspacePart):
         return await run(self, caller, **asdict(read))
 
     async def close(self) -> None:
-        """Notify nobody any more."""
+        """Cancel all notifications."""
         notices = list(self._notices.values())
         for notice in notices:
             notice.cancel()
@@ -275,7 +275,7 @@ class RelayTools(WorkspacePart):
         return queue.status == c.AgentStatus.IDLE and not queue.waiting["idle"]
 
     async def _notify(self, asker: Participant, agent: Participant, queue: SessionQueue, hops: int) -> None:
-        """Tell someone once another is idle, or gone."""
+        """Notify a participant once another one is idle, or gone."""
         params = c.SubscribeParams(types=("agent.status.idle", "session.released"), agent=agent.handle)
         _, events = await self._workspace.subscribe(Caller(c.Role.OWNER), params)
         async with aclosing(events):
@@ -349,23 +349,23 @@ class RelayTools(WorkspacePart):
         )
 
     own: ClassVar = tuple(RelayTool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
-    """All tools, as agents are told of them."""
+    """The relay's own tools, in the form in which agents get them."""
 
 
 def _is_wrapped(action: c.ActionDescriptor) -> bool:
-    """Whether an action's input is the argument `input`, since it is no object, as that of a tool."""
+    """Tell whether an action's input is wrapped in the argument `input`, because it is no object."""
     return bool(action.input_schema) and action.input_schema.get("type") != "object"
 
 
 def _schema(action: c.ActionDescriptor) -> dict[str, Any]:
-    """The JSON Schema of the arguments of an action's tool."""
+    """Return the JSON Schema of the arguments of an action's tool."""
     if _is_wrapped(action):
         return {"type": "object", "properties": {"input": action.input_schema}, "required": ["input"]}
     return {"type": "object", "properties": {}, **action.input_schema}
 
 
 def _until(wait: int) -> dict[str, Any]:
-    """How far a sender waits, in the words of the relay's methods."""
+    """Return the parameters that say how long a sender waits."""
     return {"wait_for": c.WaitFor.ANSWERED if wait else c.WaitFor.ACCEPTED, "timeout_ms": wait * 1000}
 
 

@@ -35,7 +35,7 @@ from serai.relay.predicates import Predicate, rooms_of
 from serai.relay.tokens import Caller, RelayTokens
 
 WORKSPACE = "default"
-"""The one workspace of a host."""
+"""Name of the one workspace of a host."""
 
 
 class Workspace:
@@ -65,19 +65,19 @@ class Workspace:
         self.webhooks = Webhooks(self)
         self._queues: dict[int, DeliveryQueue] = {}
         self.wakes = asyncio.Semaphore(4)
-        """Lets a few sleeping sessions wake at a time."""
+        """Limits how many sleeping sessions wake at a time."""
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
         self.call = RelayMethods(self).call
-        """Does what a method does."""
+        """Calls a method. See `RelayMethods.call`."""
         self._maker = secrets.token_hex(4)
-        """Ends the ids that are made here, so that nobody else makes the same one."""
+        """Suffix of the ids that are made here, so that no other host makes the same ones."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Read what there is, and go on with what waits."""
+        """Read what is stored, and continue with what waits."""
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
@@ -104,7 +104,7 @@ class Workspace:
         self._indexing = asyncio.create_task(self.inboxes.keep_indexed(), name="search index")
 
     async def close(self) -> None:
-        """Deliver nothing any more. Sessions stay as they are."""
+        """Deliver nothing more. Sessions stay as they are."""
         if self._indexing is not None:
             self._indexing.cancel()
             await asyncio.wait({self._indexing})
@@ -115,25 +115,25 @@ class Workspace:
 
     @property
     def owner(self) -> Participant:
-        """The person whose host it is."""
+        """The owner of the host."""
         if self._owner is None:
             raise RuntimeError("the relay is not open")
         return self._owner
 
     @property
     def system(self) -> Participant:
-        """The host itself, as a participant: who tells what nobody else says."""
+        """The host itself, as a participant: the sender of the relay's own messages."""
         own = (one for one in self.identities if one.identity.kind == c.IdentityKind.SYSTEM)
         name = self.identities.free_name("serai")
         return next(own, None) or self.identities.enlist(name, c.IdentityKind.SYSTEM)
 
     def new_id(self, kind: str) -> str:
-        """An id that nobody else has, in the order of time."""
+        """Return an id that nobody else has. Ids sort by the time at which they were made."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
         return f"{kind}_{self._last_id:014x}{self._maker}"
 
     def speaker(self, caller: Caller, name: str | None = None) -> Participant:
-        """On whose behalf a call is made.
+        """Return the participant that a caller speaks for.
 
         Raises:
             Forbidden: The caller may not speak for that one, or for nobody.
@@ -156,7 +156,7 @@ class Workspace:
     # -- who takes part ------------------------------------------------------------------------------------
 
     def queue_of(self, participant: Participant) -> DeliveryQueue:
-        """Where a participant gets its messages."""
+        """Return the queue of a participant."""
         queue = self._queues.get(participant.number)
         if queue is None:
             if participant.session is not None:
@@ -169,19 +169,19 @@ class Workspace:
         return queue
 
     def _postman(self, uri: str) -> SessionQueue:
-        """Who brings a session of the host what waits for it."""
+        """Return the queue of a session of the host."""
         queue = self.queue_of(self.identities.of_session(uri))
         assert isinstance(queue, SessionQueue)  # noqa: S101 - a session's queue is one
         return queue
 
     def declared(self, participant: Participant) -> c.AgentSessionCapabilities | None:
-        """What the session of a participant declares; `None` for one without a session."""
+        """Return the capabilities of a participant's session; `None` without a session."""
         if participant.session is not None:
             return self.queue_of(participant).capabilities
         return participant.capabilities
 
     def info(self, participant: Participant) -> c.AgentInfo:
-        """A participant as it is now."""
+        """Return a participant as it is now."""
         queue = self.queue_of(participant)
         declared = None if participant.is_person else queue.capabilities
         return c.AgentInfo(
@@ -193,7 +193,7 @@ class Workspace:
         )
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
-        """A session elsewhere has registered: from now on its messages go there."""
+        """Send the messages of a session elsewhere to where it has registered."""
         if participant.secret is not None:
             self.host.redactor.register(f"{participant.handle} webhook", participant.secret)
         if not isinstance(self._queues.get(participant.number), AdapterQueue):
@@ -203,7 +203,7 @@ class Workspace:
             queue.registered(participant, link)
 
     async def unregister(self, queue: AdapterQueue) -> None:
-        """A session elsewhere takes part no longer: what is open for it fails."""
+        """Remove a session elsewhere: its open deliveries fail."""
         participant = queue.participant
         async with self.ledger.reading("list_open", participant.number, ALL) as found:
             for record, _ in found:
@@ -218,7 +218,7 @@ class Workspace:
     # -- events --------------------------------------------------------------------------------------------
 
     def filter_of(self, caller: Caller, params: c.EventFilter, *, is_new: bool = True) -> Wanted:
-        """Which events someone wants; if it is new, only what can ever come.
+        """Return a filter for the events that a caller wants. A new filter has only types that can ever come.
 
         Raises:
             UnknownTarget: There is no such agent.
@@ -242,7 +242,7 @@ class Workspace:
     async def subscribe(
         self, caller: Caller, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """The events that someone wants and may hear of, and where they begin. See `filter_of`, too."""
+        """Return the events that a caller wants and may receive, and where they begin. See `filter_of`."""
         wants = self.filter_of(caller, params)
         after, source = await self.events.starting(params.after)
         self._subscribed += 1
@@ -253,7 +253,7 @@ class Workspace:
     async def follow(
         self, after: Place, params: c.EventFilter, wants: Wanted
     ) -> AsyncGenerator[c.WorkspaceEvent]:
-        """Events after a place, with what sessions let one observe if the types that are wanted say so."""
+        """Yield events after a place. What sessions let one observe is among them if the types include it."""
         live = wants_live(params.types)
         leave = self.observer.attend() if live else None
         try:

@@ -29,12 +29,12 @@ _ANY_MEDIA = "application/octet-stream"
 def messages_of_turns(
     session_id: str, turns: Iterable[ahp.Turn], created_at: datetime
 ) -> list[SessionMessage]:
-    """The messages of a session's turns: the same ones for the same turns.
+    """Return the messages of a session's turns: the same ones for the same turns.
 
     Args:
         session_id: The session.
-        turns: Its turns, the first one first.
-        created_at: When the session was made: nobody knows the time of a message.
+        turns: Its turns, in order.
+        created_at: The time at which the session was created: the times of its messages are not known.
     """
     messages: list[SessionMessage] = []
     for turn in turns:
@@ -56,7 +56,7 @@ def messages_of_turns(
 
 
 def _said(turn: ahp.Turn) -> list[DurableContentPart]:
-    """A person's message. Bytes inside it stay where they are, under a handle."""
+    """Return a person's message. Embedded bytes are replaced by a handle."""
     said: list[DurableContentPart] = [TextPart(text=turn.user_message.text)]
     for number, attachment in enumerate(turn.user_message.attachments or (), 1):
         if isinstance(attachment, ahp.MessageResourceAttachment):
@@ -68,7 +68,7 @@ def _said(turn: ahp.Turn) -> list[DurableContentPart]:
 
 
 def _answered(turn: ahp.Turn) -> list[_Row]:
-    """The rows of an answer: what calls tools, what these gave, and so on, until the last text."""
+    """Return the rows of an answer: calls of tools, their results, and so on, until the last text."""
     rows: list[_Row] = []
     said: list[DurableContentPart] = []
     results: list[DurableContentPart] = []
@@ -99,7 +99,7 @@ def _answered(turn: ahp.Turn) -> list[_Row]:
 
 
 def _durable(part: ahp.ResponsePart) -> DurableContentPart | None:
-    """What is kept of a part of an answer; `None` of what says nothing, or is not known."""
+    """Return the stored form of a part of an answer; `None` for an empty or unknown one."""
     match part:
         case ahp.MarkdownResponsePart(content=text) if text:
             return TextPart(text=text)
@@ -116,7 +116,7 @@ def _media(reference: ahp.ContentRef) -> MediaPart:
 
 
 def _input(call: ahp.ToolCallBase) -> dict[str, Any]:
-    """What a tool was given; what is no JSON object is its only field."""
+    """Return the input of a call. What is no JSON object is its only field."""
     text: str = getattr(call, "tool_input", None) or ""
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])
@@ -125,7 +125,7 @@ def _input(call: ahp.ToolCallBase) -> dict[str, Any]:
 
 
 def _result(call: ahp.ToolCallBase) -> ToolResultPart:
-    """What became of a call, in words."""
+    """Return the result of a call, as text."""
     match call:
         case ahp.ToolCallWithResult():
             texts = [it.text for it in call.content or () if isinstance(it, ahp.ToolResultTextContent)]

@@ -1,8 +1,8 @@
-"""YAML as documents of sessions have it: read with the lines of everything, and written in one way only.
+"""YAML of agent files and workflows: read with the lines of all values, and written in one way only.
 
-What is read is a tree of plain values. Anchors, aliases, tags and a second document are refused, and so is a
-key that stands twice: none of them says anything that cannot be said plainly. Plain words mean what they mean
-in YAML 1.2; a key is its own text. What is written means the same to readers of YAML 1.1.
+Documents are trees of plain values. Anchors, aliases, tags, a second document and a repeated key are refused,
+because nothing needs them. Plain words have their meaning of YAML 1.2; a key is its own text. Readers of YAML
+1.1 understand what is written here.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from serai.errors import DocumentInvalid, Mismatch
 T = TypeVar("T")
 
 MAX_BYTES = 16 * 1024 * 1024
-"""A longer document is not read."""
+"""Largest document that is read, in bytes."""
 MAX_DEPTH = 2 * DEEPEST_JSON
-"""How deeply values may be nested: any JSON may stand in a document, below other things."""
+"""Deepest nesting of values: any JSON may stand in a document, below other values."""
 
 
 class LineMap(NamedTuple):
-    """The line of a value, and those of what is in it."""
+    """The line of a value, and the lines of the values in it."""
 
     line: int
     inside: dict[str, LineMap] | list[LineMap] | None = None
 
 
 class Document(NamedTuple):
-    """What a file says, and where."""
+    """A parsed document: its value, and the lines of all its parts."""
 
     name: str
-    """The file, as it is called in messages."""
+    """The file's name in messages."""
     value: Any
     lines: LineMap
     comment: int | None
-    """The line of its first comment."""
+    """The line of the first comment."""
 
     def error(self, what: str, *path: str | int) -> DocumentInvalid:
-        """An error at a place in the document, or as near to it as there is anything."""
+        """Return an error at a place in the document, or at the nearest place that exists."""
         lines = self.lines
         for step in path:
             inside = cast("Any", lines.inside)
@@ -57,7 +57,7 @@ class Document(NamedTuple):
         return DocumentInvalid(what, file=self.name, line=lines.line)
 
     def read(self, as_type: type[T]) -> T:
-        """The document as a value of a type.
+        """Convert the document to a type.
 
         Raises:
             DocumentInvalid: It does not fit.
@@ -107,7 +107,7 @@ def load(data: bytes, name: str) -> Document:
 
 
 class _DocumentReader:
-    """Makes values of the parser's events."""
+    """Builds values from the parser's events."""
 
     def __init__(self, text: str, name: str, events: Iterator[Any]) -> None:
         self._text = text
@@ -117,7 +117,7 @@ class _DocumentReader:
         self._comment: int | None = None
 
     def document(self) -> Document:
-        """The one document that there is; without any, nothing."""
+        """Return the only document; an empty one if there is none."""
         value, lines = None, LineMap(1)
         is_found = False
         for event in self._events:
@@ -130,7 +130,7 @@ class _DocumentReader:
         return Document(self._name, value, lines, self._comment)
 
     def told(self, error: Exception) -> DocumentInvalid:
-        """What the parser has to complain about, in one line."""
+        """Return an error of the parser as one line."""
         mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
         line = mark.line if mark else self._text.count("\n", 0, position) if position else 0
         problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
@@ -192,7 +192,7 @@ class _DocumentReader:
         return event.value
 
     def _look_for_comment(self, end: int) -> None:
-        """Between scalars nothing but a comment has a `#`."""
+        """Note the first comment: between scalars nothing else has a `#`."""
         if self._comment is None and (at := self._text.find("#", self._passed, end)) >= 0:
             self._comment = self._text.count("\n", 0, at) + 1
 
@@ -210,7 +210,7 @@ _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def _meaning(word: str) -> Any:
-    """What a plain scalar means in YAML 1.2.
+    """Return the value of a plain scalar in YAML 1.2.
 
     Raises:
         ValueError: It is a number that JSON does not have, or one with thousands of digits.
@@ -238,13 +238,13 @@ _PLAIN = re.compile(
 )
 _UNREADABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _MOST_OF_A_KEY = 1000
-"""A key that is longer needs a question mark before it: readers look no further for its colon."""
+"""Longest key without a question mark before it: readers look no further for its colon."""
 
 _json_string = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def dump(value: Any) -> str:
-    """Write a value: keys sorted, nothing left to choice.
+    """Write a value as YAML. Keys are sorted, so that a value has one form.
 
     Raises:
         Mismatch: It is, or has in it, what is no JSON: then nothing is written.
@@ -256,7 +256,7 @@ def dump(value: Any) -> str:
 
 
 def _write(value: Any, indent: str, put: Callable[[str], None]) -> None:
-    """Write a value where we stand; `indent` begins each further line of it."""
+    """Write a value at the current place; `indent` begins each further line."""
     if len(indent) >= 2 * MAX_DEPTH:
         raise Mismatch(f"this is nested deeper than {MAX_DEPTH} levels", field="")
     kind = value.__class__

@@ -30,14 +30,14 @@ _TYPES = {
     ".txt": "text/plain",
     ".webmanifest": "application/manifest+json",
 }
-"""What is served, by its ending; the rest of the folder is for those who write it."""
+"""The media types of served files, by their endings. Files with other endings are not served."""
 _MAIN = "js/main.js"
 _STYLES = "css/page.css"
-"""All styles of the folder `css` in one, which is no file of its own: one request instead of twenty."""
+"""The path of all styles of the folder `css` in one: one request instead of twenty."""
 _IMPORTED = re.compile(
     r"""(?:^|[;}\s])(?:import|export)\s*(?:[\w*$\s{},]*\s*from\s*)?["'](\.{1,2}/[^"']+)["']"""
 )
-"""What a module imports at once. What it loads when it needs it, by `import(…)`, is not among it."""
+"""Pattern of the modules that a module imports at once, not of those that it loads later by `import(…)`."""
 _FIRST = ("css/base.css", "css/variables.css")
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -63,7 +63,7 @@ class Page:
 
     @property
     def routes(self) -> list[Route]:
-        """Where it is served."""
+        """The routes of the page."""
         return [
             Route("/", self._start),
             Route("/assets/{version}/{path:path}", self._asset),
@@ -100,7 +100,7 @@ class Page:
 
     @cached_property
     def _document(self) -> str:
-        """The start document, but for its nonce: with links to all that the start needs.
+        """The start document without its nonce, with links to all that the start needs.
 
         Without them each module would wait for the one that imports it.
         """
@@ -109,7 +109,7 @@ class Page:
         return document.replace("{assets}", f"/assets/{self.version}")
 
     def _needed_at_once(self) -> list[str]:
-        """The modules that the first one imports, and those that they import."""
+        """Return the modules that the first one imports, and those that they import."""
         needed = [_MAIN]
         for path in needed:  # it grows
             for named in _IMPORTED.findall(self._assets[path].content.decode()):
@@ -137,7 +137,7 @@ class Page:
         return Response(content, media_type=asset.media_type, headers=headers)
 
     async def _filled_in(self, request: Request) -> Response:
-        """A file under an address of its own, with the addresses of the assets in it."""
+        """Return a file under its own address, with the addresses of the assets in it."""
         asset = self._assets[request.url.path.strip("/")]
         content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
         return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})

@@ -1,4 +1,4 @@
-"""What the demo agent asks: a request with every kind of question, and what it makes of the answers."""
+"""The questions of the demo agent: a request with every kind of question, and a summary of the answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Question: TypeAlias = (
     | t.SessionInputSingleSelectQuestion
     | t.SessionInputMultiSelectQuestion
 )
-"""The kinds of questions that there are."""
+"""All kinds of questions."""
 
 QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     "text": (
@@ -82,11 +82,11 @@ QUESTIONS: Mapping[str, tuple[Question, ...]] = {
 """The questions, by kind."""
 
 KINDS = (*QUESTIONS, "url")
-"""What `ask` can be told to ask: a kind of question, or to open an address."""
+"""The arguments of `ask`: a kind of question, or `url` to open an address."""
 
 
 async def ask(stage: DemoStage, kind: str) -> None:
-    """Ask everything, or one kind of thing, and repeat what was answered."""
+    """Ask all questions, or those of one kind, and repeat the answers."""
     request = _request(stage.question_id(), kind.lower())
     reply = await stage.turn.ask(request)
     match reply.response:

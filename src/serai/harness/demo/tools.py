@@ -34,7 +34,7 @@ OPTIONS = [
     _option("deny", "Deny", t.ConfirmationOptionKind.DENY, 1),
     _option("deny-suggest", "Deny, and say what to do instead", t.ConfirmationOptionKind.DENY, 1),
 ]
-"""The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
+"""The answers to a tool that wants to run: two ways to allow it, and two to deny it."""
 
 
 # -- asking first ------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ OPTIONS = [
 async def _may(
     stage: DemoStage, name: str, display_name: str, message: str, fields: dict[str, str], **how: Any
 ) -> ToolCall | None:
-    """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
+    """Begin a call that needs an approval; `None` when it was denied, and the denial has been confirmed."""
     call = await stage.call(
         name,
         display_name,
@@ -58,7 +58,7 @@ async def _may(
 
 
 async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
-    """Do what the answer to a confirmation asks for, apart from running the tool."""
+    """Follow the answer to a confirmation, except for running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
         if call.suggestion:
@@ -70,7 +70,7 @@ async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
 
 
 def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
-    """A field of the call's input, which a person may have changed into anything.
+    """Return a field of the call's input, which a person may have changed to anything.
 
     Without the field it is `otherwise`, or the whole input.
     """
@@ -88,7 +88,7 @@ async def _shell(stage: DemoStage, command: str) -> ToolCall | None:
 
 
 async def shell(stage: DemoStage, argument: str) -> None:
-    """Pretend to run a shell command, once someone allows it."""
+    """Pretend to run a shell command, after an approval."""
     call = await _shell(stage, argument or "ls -l")
     if call is None:
         return
@@ -125,7 +125,7 @@ async def ask_about_result(stage: DemoStage, _argument: str) -> None:
 
 
 async def ask_again(stage: DemoStage, _argument: str) -> None:
-    """Run a tool that needs a second permission when it is half done."""
+    """Run a tool that needs a second approval halfway."""
     call = await _shell(stage, "make install")
     if call is None:
         return
@@ -148,12 +148,12 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
 
 
 async def _freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
-    """Begin a call that nobody need be asked about."""
+    """Begin a call that needs no approval."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
 async def live_output(stage: DemoStage, _argument: str) -> None:
-    """Show what a tool has so far, while it runs."""
+    """Show the output of a tool while it runs."""
     call = await _freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
     for test in ("arrive", "settle in", "eat", "sleep", "leave"):
@@ -165,7 +165,7 @@ async def live_output(stage: DemoStage, _argument: str) -> None:
 
 
 async def big_output(stage: DemoStage, argument: str) -> None:
-    """Return so many KiB of text."""
+    """Return a number of KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
     call = await _freely(stage, "read_log", "Read a log", "Read a long log")
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
@@ -184,13 +184,13 @@ async def failing_tool(stage: DemoStage, _argument: str) -> None:
 
 
 async def _failed(stage: DemoStage, call: ToolCall, what: str, error: Exception) -> None:
-    """End a call that did not work, and say so."""
+    """End a call that failed, and say so."""
     await call.done(what, error=str(error))
     await stage.say(f"That did not work: {error}")
 
 
 async def run_command(stage: DemoStage, argument: str) -> None:
-    """Run a shell command in a terminal that can be followed, once someone allows it."""
+    """Run a shell command in a terminal that clients can follow, after an approval."""
     if not argument:
         raise Misuse("it needs a command")
     call = await _may(stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument})
@@ -228,7 +228,7 @@ async def read_file(stage: DemoStage, argument: str) -> None:
 
 
 async def save_file(stage: DemoStage, argument: str) -> None:
-    """Write a file of the session's folder, once someone allows it. What it changes becomes a changeset."""
+    """Write a file of the session's folder, after an approval. The change becomes a changeset."""
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
@@ -249,7 +249,7 @@ async def save_file(stage: DemoStage, argument: str) -> None:
 
 
 async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
-    """What writing a text would change in a file as it is now. One that cannot be read counts as none."""
+    """Return the edit that writes a text into a file as it is now. An unreadable file counts as missing."""
     try:
         read = await turn.read(uri)
     except ProtocolError:
@@ -260,7 +260,7 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
 
 
 async def send_subagent(stage: DemoStage, argument: str) -> None:
-    """Have another demo agent do something, in a session of its own that can be followed."""
+    """Let another demo agent do something, in a session that clients can follow."""
     errand = argument or "write 60"
     call = await _freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
     try:
@@ -282,7 +282,7 @@ async def send_subagent(stage: DemoStage, argument: str) -> None:
 
 
 def _uri(turn: Turn, name: str) -> str:
-    """The URI of a file that is named as people name it: from the session's folder on."""
+    """Return the URI of a file that is named relative to the session's folder."""
     if not name:
         raise Misuse("it needs the name of a file")
     if turn.working_directory is None:
@@ -294,7 +294,7 @@ def _uri(turn: Turn, name: str) -> str:
 
 
 async def of_client(stage: DemoStage, argument: str) -> None:
-    """Call a tool that the active client offers, and say what came of it."""
+    """Call a tool that the active client offers, and report its result."""
     name, _, tool_input = argument.partition(" ")
     if not name:
         raise Misuse("it needs the name of a tool")

@@ -1,4 +1,4 @@
-"""The tool calls of a turn: whether each may run, how it runs, and what becomes of it."""
+"""The tool calls of a turn: decides whether each may run, runs it, and reports its result."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _DOUBT = "The host was stopped while this ran. Nobody knows whether it was done.
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn works with."""
+    """All that a turn works with."""
 
     models: ModelClient
     plan: TurnPlan
     agent: AgentFile
-    """The agent, as the session has narrowed it."""
+    """The agent, as the session has restricted it."""
     situation: SessionContext
     folder: Path
     system: str
-    """What stands before all messages."""
+    """The system prompt."""
     tools: Mapping[str, ModelTool]
     max_messages: int
     customized: Customized
-    """What the session's customisations bring. Its tools are among `tools`."""
+    """The session's customisations. Their tools are among `tools`."""
 
 
 class CallRunner:
@@ -69,7 +69,7 @@ class CallRunner:
         self._previews: dict[str, Preview] = {}
 
     async def decide(self, call: ToolCallPart) -> None:
-        """Find out whether a call may run. A wrong one ends here: the model is told what is wrong."""
+        """Decide whether a call may run. A wrong call ends here, and the model is told what is wrong."""
         shown = await self._show(call)
         tool = self._setup.tools.get(call.name)
         if tool is None:
@@ -117,7 +117,7 @@ class CallRunner:
         )
 
     def _remember(self, shown: ToolCall, pattern: str) -> None:
-        """Keep with the session what a person has allowed for all of it."""
+        """Keep what a person has allowed for the whole session."""
         if shown.option == _SESSION:
             self._turn.grant(shown.name)
         elif shown.option == _PATTERN:
@@ -127,7 +127,7 @@ class CallRunner:
         return self._turn.granted(name) or (bool(pattern) and self._turn.granted(_grant(name, pattern)))
 
     async def run(self, call: ToolCallPart) -> None:
-        """Run a call that may run. What it is about to do is written down first."""
+        """Run an approved call. Its beginning is written down first."""
         shown = await self._show(call)
         tool = self._setup.tools.get(call.name)
         if tool is None:
@@ -151,7 +151,7 @@ class CallRunner:
         await self._end(call, shown, output.text, is_error=output.is_error, content=output.content)
 
     async def settle_doubt(self, call: ToolCallPart) -> None:
-        """A call had begun when the host was stopped: run it again where that does no harm, else ask."""
+        """Settle a call that had begun when the host was stopped: repeat it if that is harmless, else ask."""
         tool = self._setup.tools.get(call.name)
         if tool is not None and (tool.is_idempotent or await self._may_repeat(call)):
             await self.run(call)
@@ -163,14 +163,14 @@ class CallRunner:
         return await ask_yes_or_no(self._turn, f"{self._turn.id}-doubt-{call.id}", what, "Run it again?")
 
     async def put_off(self, calls: Sequence[ToolCallPart]) -> None:
-        """Calls that have not begun are not carried out: a message came in first."""
+        """End calls that have not begun, because a message came in first."""
         for call in calls:
             await self._end(call, await self._show(call), _PUT_OFF)
 
     # -- one call ------------------------------------------------------------------------------------------
 
     async def _show(self, call: ToolCallPart) -> ToolCall:
-        """The call as clients see it. One that stood there before a restart is found again."""
+        """Return the call as clients see it. A call from before a restart is found again."""
         shown = self._shown.get(call.id) or await self._turn.found_call(call.id)
         written = _written(call)
         if shown is None:
@@ -197,7 +197,7 @@ class CallRunner:
         is_denied: bool = False,
         content: Sequence[t.ToolResultContent] = (),
     ) -> None:
-        """Tell what became of a call: to the model, and to whoever looks. Secrets in it are masked."""
+        """End a call, and tell the model and the clients its result. Secrets in it are masked."""
         output = self._seat.mask(output)
         if not shown.approved and not is_denied:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
@@ -210,7 +210,7 @@ class CallRunner:
 
 
 def _read(tool: ModelTool, call: ToolCallPart) -> ToolRequest:
-    """The use of a tool that a call describes.
+    """Return the request that a call describes.
 
     Raises:
         ValueError: Its input does not fit.
@@ -244,7 +244,7 @@ def _written(call: ToolCallPart) -> str:
 
 
 def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:
-    """The input that a person has changed; `None` when it is as the model wrote it."""
+    """Return the input that a person has changed; `None` when it is as the model wrote it."""
     try:
         edited = json.loads(text or "")
     except ValueError:
@@ -256,7 +256,7 @@ def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:
 
 
 async def ask_yes_or_no(turn: Turn, request_id: str, why: str, question: str) -> bool:
-    """Ask a person to decide. A question that stands open under this id already is not asked again."""
+    """Ask a person to decide. A question that is open under this id already is not asked again."""
     asked = t.SessionInputBooleanQuestion(id="yes", message=question, required=True)
     answers = await turn.ask(t.SessionInputRequest(id=request_id, message=why, questions=[asked]))
     match answers.answers.get("yes"):

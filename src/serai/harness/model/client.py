@@ -1,6 +1,6 @@
-"""Asks models. A request is sent once; what comes back is text as it grows, and last the whole answer.
+"""Asks models, and computes the cost. A request yields text as it grows, and last the whole answer.
 
-What a model costs is known, too: as the person's file says, else as the list `genai-prices` does.
+Prices are those of the person's file, else those of the list `genai-prices`.
 
 client = ModelClient(configuration.models, redactor)
 async with aclosing(client.ask(request)) as answer:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from serai.harness.model.vendors import AnyModel
 
 Piece: TypeAlias = TextPart | ReasoningPart | LlmReply
-"""What comes of a request: pieces of text, and last the whole answer."""
+"""A piece of an answer: text, and last the whole answer."""
 
 _SILENCE = 300.0
-"""How many seconds a model may say nothing: some think for minutes before they speak."""
+"""Longest silence of a model, in seconds: some think for minutes before they speak."""
 _EXTRAS = {ModelKind.OPENAI: "models", ModelKind.ANTHROPIC: "anthropic", ModelKind.GOOGLE: "google"}
 
 
@@ -43,8 +43,8 @@ class ModelClient:
 
     Args:
         servers: The servers, by name.
-        redactor: Learns each key before it is used, and masks what servers say of failures.
-        silence: How many seconds a model may say nothing.
+        redactor: Learns each key before it is used, and masks the error messages of servers.
+        silence: Longest silence of a model, in seconds.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class ModelClient:
     async def ask(self, request: LlmRequest) -> AsyncGenerator[Piece]:
         """Ask a model.
 
-        Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
-        none of the model's time.
+        Cancelling ends the request at once, and so does closing the generator. The time of a slow reader does
+        not count as silence of the model.
 
         Raises:
             ModelFailure: There is no answer, or no whole one.
@@ -162,7 +162,7 @@ _TOKENS_OF_REQUEST = 256
 _TOKENS_OF_PART = 32
 """Tokens of the marks around a message, a call, a result or a tool."""
 _TOKENS_OF_IMAGE = 16_384
-"""More than any vendor counts for one image."""
+"""Tokens of one image: more than any vendor counts."""
 
 
 def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:

@@ -1,8 +1,8 @@
-"""What the customisations of a session bring into one turn: rules, skills, prompts, hooks and servers.
+"""The customisations of a session in one turn: rules, skills, prompts, hooks and servers.
 
-It is put together when a turn begins, so what people switch on or off holds from the next turn. Which rules
-are in force follows from what the model sees: from the files that the conversation is about, and from who has
-taken which rule in it. So a turn that is taken up again has the same rules.
+They are collected when a turn begins, so what people switch on or off counts from the next turn. The rules in
+force follow from what the model sees: from the files that the conversation is about, and from the rules that
+were taken in it. So a turn that is continued after a restart has the same rules.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from serai.session.messages import (
 from serai.uris import path_of
 
 _MOST_TEXT = 128 * 1024
-"""How many characters of one rule, skill or prompt a model sees."""
+"""Most characters of one rule, skill or prompt that a model sees."""
 _NOTHING = PathFilter([""])
 _PLACE_OF_ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\{\{\s*args\s*\}\}|\$([1-9])")
 _READ_RULE = "read_rule"
@@ -48,9 +48,9 @@ class _Rule(NamedTuple):
     is_always: bool
     globs: tuple[str, ...]
     files: PathFilter | None
-    """The files that it is for; `None` for all."""
+    """The files that the rule is for; `None` for all."""
     mention: re.Pattern[str]
-    """How a person names it."""
+    """The pattern by which a person names the rule."""
 
     @property
     def title(self) -> str:
@@ -58,7 +58,7 @@ class _Rule(NamedTuple):
         return f"{self.definition.name}{only}"
 
     def is_in_force(self, files: Iterable[str], taken: Collection[str], typed: str) -> bool:
-        """Whether it holds: for its files only, and when it says so itself or someone has taken it."""
+        """Tell whether the rule holds: for its files only, and if it always holds or someone has taken it."""
         if self.files is not None and not any(self.files.passes(file) for file in files):
             return False
         return self.is_always or self.definition.name in taken or self.mention.search(typed) is not None
@@ -66,24 +66,24 @@ class _Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Customized:
-    """What a turn has of the session's customisations."""
+    """The session's customisations, as one turn has them."""
 
     tools: tuple[ModelTool, ...]
-    """`read_rule` and `use_skill`, where there is something for them."""
+    """The tools `read_rule` and `use_skill`, if there is something for them."""
     servers: tuple[Definition, ...]
     """The MCP servers that may run."""
     hooks: Hooks
     rules: tuple[_Rule, ...]
     skills: tuple[Definition, ...]
-    """Those that the model may use."""
+    """The skills that the model may use."""
     called: str
-    """What the person has called by its name, in whole."""
+    """The whole text of what the person has called by its name."""
     files: frozenset[str]
-    """The files that the person has before them, or has attached."""
+    """The files that the person has open or has attached."""
     folder: Path
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
-        """What stands beside the system prompt, given what the model is going to see."""
+        """Return the text beside the system prompt, given what the model is going to see."""
         calls = list(_ran(seen))
         files = self.files | {
             _named(self.folder, path) for call in calls if isinstance(path := call.input.get("path"), str)
@@ -107,11 +107,11 @@ class Customized:
 async def customized(
     turn: Turn, situation: SessionContext, session: str, environ: Mapping[str, str]
 ) -> Customized:
-    """Put together what a turn has. Nothing runs yet.
+    """Collect the customisations of a turn. Nothing runs yet.
 
     Args:
         turn: The turn.
-        situation: The working directory, and the files that the person has before them.
+        situation: The working directory, and the files that the person has open.
         session: The session's URI.
         environ: The environment of hooks, without secrets.
     """
@@ -161,7 +161,7 @@ def _rule(definition: Definition, child: t.RuleCustomization) -> _Rule:
 
 
 def _filter(globs: Sequence[str]) -> PathFilter | None:
-    """Which files globs are about. One without a slash means names in every folder."""
+    """Return the filter of some globs. A glob without a slash means names in every folder."""
     try:
         return PathFilter([glob if "/" in glob else f"**/{glob}" for glob in globs]) if globs else None
     except InvalidParams:  # no file is meant for certain
@@ -169,14 +169,14 @@ def _filter(globs: Sequence[str]) -> PathFilter | None:
 
 
 def _typed(seen: Sequence[SessionMessage]) -> Iterator[str]:
-    """What people have typed: it comes before what is attached to it."""
+    """Yield the texts that people have typed. These come before attachments."""
     for message in seen:
         if message.role is SessionMessageRole.USER:
             yield from (part.text for part in message.content[:1] if isinstance(part, TextPart))
 
 
 def _ran(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
-    """The calls that were made and that did not fail, and those that are under way."""
+    """Yield the calls that did not fail, including those that still run."""
     parts = [part for message in seen for part in message.content]
     failed = {part.id for part in parts if isinstance(part, ToolResultPart) and part.is_error}
     return (part for part in parts if isinstance(part, ToolCallPart) and part.id not in failed)
@@ -189,7 +189,7 @@ def _attached(message: t.UserMessage) -> Iterator[str]:
 
 
 def _named(folder: Path, path: str) -> str:
-    """A file as globs name it: from the working directory on."""
+    """Return a file's path relative to the working directory, as globs name it."""
     with suppress(ProtocolError):  # it is no URI
         path = str(path_of(path))
     return os.path.relpath(folder / path.replace("\0", ""), folder)
@@ -205,7 +205,7 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _by_name_tool(
     name: str, kind: str, description: str, known: Mapping[str, Any], told: Callable[[Any], Awaitable[str]]
 ) -> list[ModelTool]:
-    """A tool for what can be named; none where there is nothing. `told` is what the model hears of one."""
+    """Return a tool that takes a name, if any names are known. `told` returns what the model reads."""
 
     def read(given: Mapping[str, Any]) -> ToolRequest:
         named = msgspec.convert(given, _Named).name
@@ -225,13 +225,13 @@ def _by_name_tool(
 
 
 async def _taken_up(rule: _Rule) -> str:
-    """When a rule that the model takes up holds: its text is among the instructions then."""
+    """Return the sentence that says when a rule holds: its text is among the instructions then."""
     when = f"while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else "from now on"
     return f"The text of {rule.definition.name} is among your instructions {when}."
 
 
 def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
-    """Those that can be called. Of two with the same name, the first counts."""
+    """Return definitions by their names. Of two with the same name, the first counts."""
     found: dict[str, Definition] = {}
     for one in definitions:
         found.setdefault(one.name, one)
@@ -247,7 +247,7 @@ def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
 
 
 async def _called(text: str, known: Mapping[str, Definition]) -> str:
-    """What a person calls with `/name arguments` at the beginning of a message; empty when nothing."""
+    """Return the text that a person calls by a message that begins with `/name arguments`; else nothing."""
     for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin as another one
         if re.match(rf"/{re.escape(name)}(?!\S)", text):
             body = _with_arguments(await _read(known[name]), text[len(name) + 1 :].strip())
@@ -256,7 +256,7 @@ async def _called(text: str, known: Mapping[str, Definition]) -> str:
 
 
 def _with_arguments(body: str, arguments: str) -> str:
-    """A prompt with its arguments where it wants them, else after it."""
+    """Return a prompt with its arguments inserted, or behind it."""
     words = ["", *arguments.split()]
 
     def put(found: re.Match[str]) -> str:
@@ -269,7 +269,7 @@ def _with_arguments(body: str, arguments: str) -> str:
 
 
 async def _read(definition: Definition) -> str:
-    """What a rule, a skill or a prompt says; and of a skill, where its files are."""
+    """Return the text of a rule, a skill or a prompt; for a skill, also where its files are."""
     try:
         body = (await asyncio.to_thread(definition.body)).strip()
     except FileUnreadable as error:

@@ -63,18 +63,18 @@ CAPABILITIES = c.AgentSessionCapabilities(
     events=c.EventCapabilities(emits=c.OBSERVED_BY_HOST),
     lifecycle=c.LifecycleCapabilities(release=True),
 )
-"""What a session with a model can do. The host adds what it does for all."""
+"""The capabilities of a model session. The host adds those that it gives to all sessions."""
 
 
 class ModelHarness(Particular):
     """Makes agents of models and files.
 
     Args:
-        servers: The models that there are: `[models]`.
-        chat: What holds where an agent does not say otherwise: `[chat]`.
+        servers: The servers of models: `[models]`.
+        chat: The defaults of agents: `[chat]`.
         redactor: Learns the keys of models, and finds secrets where none may be.
         settings_folder: The folder of the person's `serai.toml`: agents are in `agents/` beside it.
-        is_trusted: Whether a person trusts a folder, and so the agents in it. It may read files.
+        is_trusted: Tells whether a person trusts a folder, and so the agents in it. It may read files.
     """
 
     name = "model"
@@ -95,7 +95,7 @@ class ModelHarness(Particular):
     ) -> None:
         self._settings_folder = settings_folder
         self.is_trusted = is_trusted
-        """Whether a person trusts a folder."""
+        """Function that tells whether a person trusts a folder."""
         self._servers = servers
         self._chat = chat
         self._redactor = redactor
@@ -107,7 +107,7 @@ class ModelHarness(Particular):
 
     @property
     def info(self) -> AgentInfo:
-        """What the root channel lists: the models that `serai.toml` names."""
+        """The agent in the root channel's list, with the models that `serai.toml` names."""
         models = [
             SessionModelInfo(id=f"{name}:{one}", provider=self.name, name=f"{one} ({name})")
             for name, server in self._servers.items()
@@ -141,7 +141,7 @@ class ModelHarness(Particular):
     # -- a new session -------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the agent, the model, what is narrowed, and that no variable is a secret."""
+        """See `Examining`: checks the agent, the model, the restrictions, and the variables for secrets."""
         if params.fork is not None:
             return
         uri = params.agent.uri if params.agent else None
@@ -155,7 +155,7 @@ class ModelHarness(Particular):
         directory: str | None,
         model: str | None,
     ) -> AgentSessionRecord:
-        """A new session's record but for its id.
+        """Return a new session's record, without its id.
 
         Raises:
             InvalidParams: There cannot be such a session.
@@ -179,7 +179,7 @@ class ModelHarness(Particular):
         folder: Path,
         model: str | None = None,
     ) -> AgentSessionRecord:
-        """What an agent works by, frozen, but for an id: what its file says, over `[chat]`. Reads the disk.
+        """Return the frozen record of an agent, without an id: its file over `[chat]`. Reads the disk.
 
         Raises:
             InvalidParams: A setting cannot be, or there is no such model.
@@ -203,11 +203,11 @@ class ModelHarness(Particular):
         )
 
     def known(self, folder: Path) -> Known:
-        """What a workflow in a folder may name. It reads the disk when it is asked."""
+        """Return what a workflow in a folder may name. The disk is read when a name is looked up."""
         return known_here(self._servers, folder, self._settings_folder, trusted=self.is_trusted(folder))
 
     def agent_file(self, named: str, folder: Path) -> AgentFile:
-        """An agent that has a file, by the URI or the path of that, or by its slug. Reads the disk.
+        """Return the agent of a file, found by its URI, its path or its slug. Reads the disk.
 
         Raises:
             InvalidParams: There is no such agent, or it has a tool that is none.
@@ -225,7 +225,7 @@ class ModelHarness(Particular):
             raise InvalidParams(str(error), field="params.model") from None
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> ModelSession:
-        """Make the agent of one session. What was frozen when it began is read from its row."""
+        """Make the agent of one session. Its frozen record is read from its row."""
         seat, uri = context.seat, context.session
         if not (rows := await seat.rows("agent_session", uri)):
             await self._begin(settings, context)
@@ -236,7 +236,7 @@ class ModelHarness(Particular):
         return ModelSession(context, self, record, transcript)
 
     async def _begin(self, settings: Mapping[str, Any], context: HostContext) -> None:
-        """Write down what a new session goes by. A fork has what was said before, not its cost."""
+        """Store the record of a new session. A fork has the earlier messages, and not their cost."""
         seat, uri, writes = context.seat, context.session, list[RelayWrite]()
         source = seat.forked_from.session if seat.forked_from is not None else ""
         if theirs := await seat.rows("agent_session", source):
@@ -255,7 +255,7 @@ class ModelHarness(Particular):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: the person's message, and which deliveries the turn answers."""
+        """See `Transcribing`: writes the person's message, and the deliveries that the turn answers."""
         turn_id = action.turn_id
         content, blobs = user_content(action.user_message, session)
         role = SessionMessageRole.USER
@@ -266,7 +266,7 @@ class ModelHarness(Particular):
     async def set_up(
         self, context: HostContext, turn: Turn, record: AgentSessionRecord, servers: McpServers
     ) -> TurnSetup:
-        """Put together what a turn works with, given whose it is.
+        """Return all that a turn works with.
 
         Raises:
             TurnStopped: There cannot be such a turn.
@@ -302,7 +302,7 @@ class ModelHarness(Particular):
     # -- what clients may not do ---------------------------------------------------------------------------
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: a session has one agent for life, and models that there are."""
+        """See `Particular`: a session keeps its agent for life, and its model must exist."""
         del session
         match action:
             case a.SessionAgentChangedAction():
@@ -321,10 +321,10 @@ class ModelSession(c.BasicSession):
     """A model and its tools, in one session.
 
     Args:
-        context: What the host gives.
-        models: Puts together what a turn works with.
+        context: The host's side of the session.
+        models: Sets up turns.
         record: The session: its agent as it was at the start, and its context.
-        transcript: What was said and spent so far.
+        transcript: The messages and the cost so far.
     """
 
     def __init__(
@@ -342,7 +342,7 @@ class ModelSession(c.BasicSession):
         self._servers = McpServers(context.seat, Path(record.context.working_dir))
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
-        """Answer a message in a turn. A repeat finds that turn over, or under way.
+        """Answer a message in a turn. A repeated message finds that turn over, or under way.
 
         The journal has the message already: that is the evidence.
         """
@@ -359,7 +359,7 @@ class ModelSession(c.BasicSession):
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
-        """Go on with a turn that the end of the host has cut off."""
+        """Continue a turn that the end of the host has cut off."""
         rows = await self._context.seat.rows("steps_of_turn", self._context.session, turn.id)
         steps: list[Step] = [decode(row[0], Step) for row in rows]
         turn.message = turn.asked
@@ -376,13 +376,13 @@ class ModelSession(c.BasicSession):
         await ModelTurn(turn, setup, records).run()
 
     async def release(self, reason: str | None = None) -> None:
-        """End what the session has started, such as servers of tools."""
+        """End what the session has started, such as MCP servers."""
         del reason
         await self._servers.close()
 
 
 def _system_prompt(agent: AgentFile, situation: SessionContext) -> str:
-    """What stands before all messages: the agent's own words, and where it is."""
+    """Return the system prompt: the agent's own words, and its situation."""
     values = {f"ctx.{name}": value for name, value in situation.variables.items()}
     try:
         own = render(agent.system_prompt, values)

@@ -1,8 +1,9 @@
-"""Hooks of a model session: commands that people have set for certain moments, as Claude Code has them.
+"""Hooks of a model session: commands that run at certain moments, as in Claude Code.
 
 A hook gets JSON on its standard input. It refuses with the exit code 2 and the reason on its standard error,
-or with 0 and JSON that says so. Any other code is a failure of the hook: that is told, and nothing else. Only
-one that has to decide about a call and takes too long refuses it, since nobody knows what it would have said.
+or with 0 and JSON that says so. Any other code is a failure of the hook, which is reported and changes
+nothing. But a hook that decides about a call and takes too long refuses it, since nobody knows what it would
+have said.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from serai.machine.processes.processes import beginning, brief, feed
 _SECONDS = 60.0
 _MOST_SECONDS = 600.0
 _MOST_BYTES = 64 * 1024
-"""Most bytes that are kept of what a hook prints, and of what it complains about."""
+"""Most bytes of a hook's output, and of its error output, that are kept."""
 _REFUSED = 2
 _SHELL = "/bin/sh"
 
@@ -42,11 +43,11 @@ _NAMES = {
     "search_files": "Grep",
     "write_file": "Write",
 }
-"""What our tools are called where hooks are written for them."""
+"""The names of our tools in hooks that were written for Claude Code."""
 
 
 class _HookEvent(StrEnum):
-    """The moments that there are hooks for. Others are passed over."""
+    """The moments that have hooks. Hooks for other moments are ignored."""
 
     PROMPT = "UserPromptSubmit"
     BEFORE_CALL = "PreToolUse"
@@ -60,12 +61,12 @@ class _Hook(NamedTuple):
     command: str
     seconds: float
     source: str
-    """Its file, for people."""
+    """The hook's file, for messages."""
     plugin: str | None
-    """The folder that its file's paths may begin at."""
+    """The folder of the hook's plugin."""
 
     def fits(self, tool: str) -> bool:
-        """Whether it is for a tool: its matcher fits one of the tool's names."""
+        """Tell whether the hook is for a tool: its matcher fits one of the tool's names."""
         names = {tool, _NAMES.get(tool, tool)}
         if self.matcher in {"", "*"}:
             return True
@@ -78,18 +79,18 @@ class _Hook(NamedTuple):
 class _HookAnswer(NamedTuple):
     refusal: str | None = None
     context: str = ""
-    """What the model shall know."""
+    """Text for the model."""
 
 
 class Hooks:
     """The hooks of one turn. Cancelling a method ends the command that runs.
 
     Args:
-        definitions: What the session has; hooks that are not enabled, or not runnable, do not count.
-        folder: Where commands run.
+        definitions: The session's customisations; hooks that are not enabled or not runnable are ignored.
+        folder: The working directory of the commands.
         environ: Their environment, which has no secrets.
         session: The session's URI.
-        notice: Tells a person that a hook has failed.
+        notice: Shows a person that a hook has failed.
     """
 
     def __init__(
@@ -112,31 +113,31 @@ class Hooks:
         self._notice = notice
         self._told: set[str] = set()
         self.context: list[str] = []
-        """What hooks have said when the turn began: it is for the model."""
+        """Text of the hooks that ran when the turn began, for the model."""
 
     async def prompt(self, text: str) -> str | None:
-        """A turn begins. Returns why it shall not; `None` when it may go on."""
+        """Run the hooks for the beginning of a turn. Returns why it may not begin; `None` when it may."""
         said = await self._run(_HookEvent.PROMPT, {"prompt": text})
         self.context = [one.context for one in said if one.context]
         return next((one.refusal for one in said if one.refusal), None)
 
     async def before_call(self, name: str, given: Mapping[str, Any]) -> str | None:
-        """A tool is about to run. Returns why it shall not; `None` when it may."""
+        """Run the hooks before a tool runs. Returns why it may not run; `None` when it may."""
         said = await self._run(_HookEvent.BEFORE_CALL, self._call(name, given), name)
         return next((f"a hook refused the call: {one.refusal}" for one in said if one.refusal), None)
 
     async def after_call(self, name: str, given: Mapping[str, Any], output: str) -> str | None:
-        """A tool has run well. Returns what hooks say to the model about it."""
+        """Run the hooks after a tool has succeeded. Returns their text for the model."""
         about = {**self._call(name, given), "tool_response": {"output": output}}
         said = await self._run(_HookEvent.AFTER_CALL, about, name)
         return "\n".join(one.refusal or one.context for one in said).strip() or None
 
     async def stopped(self) -> None:
-        """The answer is complete. What hooks say now changes nothing."""
+        """Run the hooks for a complete answer. Their output changes nothing."""
         await self._run(_HookEvent.STOP, {"stop_hook_active": False})
 
     def _call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """A call in the words that hooks know."""
+        """Return a call in the form that hooks know."""
         known: dict[str, Any] = {}
         match given:
             case {"path": str(path)}:
@@ -201,7 +202,7 @@ class Hooks:
         return _understood(printed, hook.event)
 
     async def _fail(self, hook: _Hook, problem: str) -> None:
-        """Tell of a hook that has failed, once in a turn."""
+        """Report a hook that has failed, once in a turn."""
         text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
         if text not in self._told:
             self._told.add(text)
@@ -209,7 +210,7 @@ class Hooks:
 
 
 def _declared(definition: Definition) -> Iterator[_Hook]:
-    """The hooks of a file that are understood here: commands, for the events that there are."""
+    """Yield the hooks of a file that are supported: commands, for the known events."""
     tree = definition.tree
     plugin = str(tree.folder) if isinstance(tree, DiskTree) else None
     for event in _HookEvent:
@@ -234,7 +235,7 @@ def _items(value: Any) -> list[dict[str, Any]]:
 
 
 def _understood(printed: str, event: _HookEvent) -> _HookAnswer:
-    """What a hook has said that did not fail: JSON in Claude Code's words, or just text."""
+    """Return the answer of a hook that succeeded: JSON in Claude Code's words, or plain text."""
     value: dict[str, Any] = {}
     with suppress(ValueError, RecursionError):
         value = members(json.loads(printed))

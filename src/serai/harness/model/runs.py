@@ -2,8 +2,8 @@
 
     serai-run:/ID, made with {file}  ─→  one turn: its message is the input, its last answer the output
 
-Each agent node is a `ModelTurn` over records of its own, so that a run goes on in the node in which the end
-of the host has cut it off. What the nodes before it said is what a node sees.
+Each agent node is a `ModelTurn` over records of its own, so that a run continues in the node in which the end
+of the host has cut it off. A node sees the output of the nodes before it.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from serai.store.contract import BlobRow, RelayWrite
 
 
 class RunRecord(Record):
-    """A run, as its row has it: nothing of it changes any more."""
+    """The stored record of a run. It never changes."""
 
     id: str
     workflow: Workflow
-    """Without its metadata, which no node sees."""
+    """The workflow without its metadata, which no node sees."""
     agents: dict[str, AgentSessionRecord]
     """The agents of its nodes by their slugs, each as it was when the run was made, with its context."""
 
@@ -61,7 +61,7 @@ class WorkflowHarness(Particular):
     """Makes runs of workflow files.
 
     Args:
-        models: Makes what nodes work with.
+        models: Sets up the turns of nodes.
     """
 
     name = "workflow"
@@ -93,7 +93,7 @@ class WorkflowHarness(Particular):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `Examining`: the file, its agents and models, and that each reference has a value."""
+        """See `Examining`: checks the file, its agents and models, and that each reference has a value."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
                 raise InvalidParams(
@@ -102,7 +102,7 @@ class WorkflowHarness(Particular):
         await asyncio.to_thread(self._frozen, "", params.config or {}, directory)
 
     def _frozen(self, uri: str, settings: Mapping[str, Any], directory: str | None) -> RunRecord:
-        """All that a run goes by, read from the disk.
+        """Return the frozen record of a run, read from the disk.
 
         Raises:
             InvalidParams: There cannot be such a run.
@@ -144,7 +144,7 @@ class WorkflowHarness(Particular):
         return RunRecord(id=uri, workflow=whole, agents=records)
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> WorkflowRun:
-        """Make a run, or take one up. What was frozen when it was made is read from its row."""
+        """Make a run, or continue one. Its frozen record is read from its row."""
         seat, uri = context.seat, context.session
         rows = await seat.rows("workflow_run", uri)
         if not rows:
@@ -162,12 +162,12 @@ class WorkflowHarness(Particular):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `Transcribing`: which deliveries the run answers."""
+        """See `Transcribing`: writes the deliveries that the run answers."""
         del action, now
         return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `Particular`: the workflow says which agents and models there are."""
+        """See `Particular`: the workflow decides on agents and models."""
         del session
         if isinstance(action, a.SessionAgentChangedAction | a.SessionModelChangedAction):
             return rejected("capability_unsupported", "a run has the agents and models of its workflow")
@@ -178,10 +178,10 @@ class WorkflowRun(c.BasicSession):
     """One run of a workflow.
 
     Args:
-        context: What the host gives.
-        models: Puts together what a node works with.
+        context: The host's side of the session.
+        models: Sets up the turns of nodes.
         record: The workflow and its agents.
-        transcript: What was said so far, by node, and spent.
+        transcript: The messages so far, by node, and the cost.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class WorkflowRun(c.BasicSession):
         }
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
-        """Run the workflow with a message as its input. A repeat finds that under way, or over."""
+        """Run the workflow with a message as its input. A repeat finds the run under way, or over."""
         del message
         turn = self._context.turn(context.id)
         if turn.task is None:
@@ -211,7 +211,7 @@ class WorkflowRun(c.BasicSession):
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
-        """Go on with a run that the end of the host has cut off."""
+        """Continue a run that the end of the host has cut off."""
         records: dict[str, list[Step]] = {}
         for node, data in await self._context.seat.rows("steps_of_run", self._context.session):
             records.setdefault(node, []).append(decode(data, Step))
@@ -224,7 +224,7 @@ class WorkflowRun(c.BasicSession):
         await self._go_on(turn, {})
 
     async def _go_on(self, turn: Turn, records: Mapping[str, Sequence[Step]]) -> None:
-        """Work through the nodes, or through what is left of them."""
+        """Work through the nodes, or through those that are left."""
         content, _ = user_content(turn.asked, self._context.session)
         last = "\n\n".join(part.text for part in content if isinstance(part, TextPart))
         values = {"input": last}
@@ -243,7 +243,7 @@ class WorkflowRun(c.BasicSession):
             await turn.say(last)
 
     def _prompt(self, node: Node, values: Mapping[str, str], last: str) -> str:
-        """What a node is told: its template, or without one what came before it."""
+        """Return a node's prompt: its template, or the output of the node before it."""
         variables = self._record.agents[node.agent_ref].context.variables
         named = {**values, **{f"ctx.{name}": value for name, value in variables.items()}}
         try:
@@ -257,7 +257,7 @@ class WorkflowRun(c.BasicSession):
     async def _work(
         self, turn: Turn, node: Node, prompt: str, steps: Sequence[Step], before: Sequence[Step]
     ) -> Sequence[Step]:
-        """Have a node's agent do its part. Returns the records of it."""
+        """Run a node's agent. Returns its records."""
         seat, uri = self._context.seat, self._context.session
         turn.message = t.UserMessage(text=prompt)
         if not self._transcript.knows(node.id):
@@ -278,7 +278,7 @@ class WorkflowRun(c.BasicSession):
         return await self._models.set_up(self._context, turn, record, self._servers[node.agent_ref])
 
     async def release(self, reason: str | None = None) -> None:
-        """End what the run has started, such as servers of tools."""
+        """End what the run has started, such as MCP servers."""
         del reason
         for servers in self._servers.values():
             await servers.close()

@@ -1,4 +1,4 @@
-"""What a model session has said and spent: in memory, and on its way to the tables."""
+"""The messages and the cost of a model session: in memory, and on their way to the tables."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from serai.session.turn_core import Step
 from serai.store.contract import BlobRow, RelayWrite
 
 Kind: TypeAlias = Literal["session", "run"]
-"""Whose tables something is kept in: those of sessions, or those of workflow runs. They never mix."""
+"""The tables that something is kept in: those of sessions, or those of workflow runs. They never mix."""
 
 _read_content = msgspec.json.Decoder(tuple[DurableContentPart, ...]).decode
 _write_content = msgspec.json.Encoder().encode
 
 
 def step_write(kind: Kind, uri: str, turn_id: str, step: Step) -> RelayWrite:
-    """What writes a step down: of a session's turn, or of a run's node."""
+    """Return the write of a step: of a session's turn, or of a run's node."""
     return RelayWrite(f"add_{kind}_step", (uri, turn_id, encode(step)))
 
 
@@ -41,13 +41,13 @@ def message_write(
     *,
     model_id: str | None = None,
 ) -> RelayWrite:
-    """What adds a message to a transcript. The table numbers it."""
+    """Return the write of a message. The table numbers it."""
     values = (session, turn_id, message_id, role.value, model_id, at, _write_content(content))
     return RelayWrite(f"add_{kind}_message", values)
 
 
 def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, SessionMessage]]:
-    """The messages that rows of the table hold, each with its turn."""
+    """Return the messages in rows of the table, each with its turn."""
     return [
         (
             turn,
@@ -66,10 +66,10 @@ def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, 
 
 
 class Transcript:
-    """All that was said in one session, by turn, or in one run, by node; and what was spent there.
+    """All messages and the cost of one session, by turn, or of one run, by node.
 
-    What is reserved for a request counts as spent until the answer says what it did cost. So whatever is
-    killed, what the row says is never less than what was spent.
+    A reservation for a request counts as spent until the answer says what the request did cost. So even after
+    a kill, the row never says less than what was spent.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Transcript:
         self.session = session
         self.kind: Kind = kind
         self.spent = spent
-        """Microcents."""
+        """Cost and reservations so far, in microcents."""
         self._turns: dict[str, list[SessionMessage]] = {}
         self._last = 0
         for turn, message in messages_of(session, rows):
@@ -87,15 +87,15 @@ class Transcript:
 
     @property
     def turn_count(self) -> int:
-        """How many turns there were, truncated ones included."""
+        """Number of turns, including truncated ones."""
         return len(self._turns)
 
     def knows(self, turn_id: str) -> bool:
-        """Whether something was said in a turn."""
+        """Tell whether a turn has messages."""
         return turn_id in self._turns
 
     def answer(self, turn_id: str) -> str:
-        """The text of the last thing that the agent said in a turn."""
+        """Return the text of the agent's last message in a turn."""
         said = [one for one in self._turns.get(turn_id, ()) if one.role is SessionMessageRole.ASSISTANT]
         return "".join(part.text for part in said[-1].content if isinstance(part, TextPart)) if said else ""
 
@@ -109,7 +109,7 @@ class Transcript:
         *,
         model_id: str | None = None,
     ) -> RelayWrite:
-        """Add a message. Returns what writes it."""
+        """Add a message. Returns its write."""
         self._last += 1
         message = SessionMessage(
             id=message_id,
@@ -126,17 +126,17 @@ class Transcript:
         )
 
     def turns(self, counting: Collection[str] | None = None) -> Mapping[str, Sequence[SessionMessage]]:
-        """The turns that count: truncated ones do not. `None`: all of them."""
+        """Return the turns that count: truncated ones do not. `None`: all of them."""
         return {
             turn: messages for turn, messages in self._turns.items() if counting is None or turn in counting
         }
 
     def reserve(self, microcents: int | None) -> Sequence[RelayWrite]:
-        """A request is about to leave. Returns what writes that down; `None` is a price that nobody knows."""
+        """Reserve the cost of a request; `None` is an unknown price. Returns the write."""
         return self._spend(microcents or 0, 1 if microcents is None else 0)
 
     def settle(self, reserved: int | None, cost: int | None) -> Sequence[RelayWrite]:
-        """A request has its answer, and what it did cost is known: else the reservation stays spent."""
+        """Replace a reservation by the cost of the answer, if that is known. Returns the write."""
         return self._spend((cost or 0) - reserved, 0) if reserved is not None and cost is not None else ()
 
     def _spend(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
@@ -172,7 +172,7 @@ class TurnRecords:
     def say(
         self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
     ) -> RelayWrite:
-        """Add a message to the transcript, without secrets. Returns what writes it."""
+        """Add a message to the transcript, without secrets. Returns its write."""
         self._messages += 1
         name = f"{self.place}-{self._messages}"
         masked = self.seat.masked(list(content))
@@ -182,11 +182,11 @@ class TurnRecords:
 # -- what a person says, with what is attached to it -------------------------------------------------------
 
 _MOST_TEXT = 256 * 1024
-"""How many characters of an attached text are kept in the message."""
+"""Most characters of an attached text that are kept."""
 
 
 def user_content(message: t.UserMessage, session: str) -> tuple[list[DurableContentPart], list[BlobRow]]:
-    """The parts of a person's message, and the media in it: those are kept beside the transcript."""
+    """Return the parts of a person's message, and its media, which are kept beside the transcript."""
     parts: list[DurableContentPart] = [TextPart(text=message.text)] if message.text else []
     blobs: list[BlobRow] = []
     for attachment in message.attachments or ():

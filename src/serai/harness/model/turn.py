@@ -1,8 +1,8 @@
-"""One turn of a session, or one node of a run: does what the core says is next, and writes each step down.
+"""One turn of a session, or one node of a run: does the steps that `turn_core` returns, and stores them.
 
-What is about to happen is on the disk before it happens: a request with what it may cost, a call that runs.
-What has happened is written in one transaction with what clients see of it. So a turn that the end of the
-host has cut off goes on with the same function over the same records.
+A request, with what it may cost, and a call are on the disk before they happen. What has happened is written
+in one transaction with what clients see of it. So a turn that the end of the host has cut off continues with
+the same function over the same records.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from serai.session.turn_core import (
 )
 
 DEFAULT_TOKENS = 8192
-"""How much a model may say at once, in tokens, unless it is said."""
+"""Default number of tokens of one answer."""
 _SHORT_WAIT = 60.0
-"""A limit that passes within so many seconds is waited for."""
+"""Longest wait for a rate limit, in seconds."""
 _MOST_WAITS = 3
 _DOLLAR = 100_000_000
-"""Microcents of a dollar."""
+"""Number of microcents in a dollar."""
 COST = "costMicrocents"
-"""In the `_meta` of a turn's usage: what it has cost so far, as far as that is known."""
+"""Key in the `_meta` of a turn's usage: its cost so far, as far as that is known."""
 RAISED = "serai.budget"
-"""In a session's `_meta`: what it may cost in all, where a person has allowed more."""
+"""Key in a session's `_meta`: the budget that a person has raised."""
 
 
 class ModelTurn:
@@ -77,7 +77,7 @@ class ModelTurn:
         self._calls = CallRunner(turn, setup, records)
 
     async def run(self) -> None:
-        """Go on until the turn is over. Cancelling breaks off what is under way.
+        """Continue until the turn is over. Cancelling stops what is under way.
 
         Raises:
             TurnStopped: It ends with an error.
@@ -115,7 +115,7 @@ class ModelTurn:
                     return
 
     async def _steered(self, before: ToolCallPart | None) -> bool:
-        """Let in the message that someone wants to reach the agent now: before a call, if one comes next.
+        """Let in a steering message, if there is one: before a call, if a call comes next.
 
         The calls that have not begun are not carried out: the model decides anew, knowing the message.
         """
@@ -203,7 +203,7 @@ class ModelTurn:
         )
 
     async def _stream(self, request: LlmRequest) -> LlmReply:
-        """Have a model speak, and show it as it comes."""
+        """Ask a model, and show its answer as it comes."""
         turn = self._turn
         turn.apart()
         async with contextlib.aclosing(self._setup.models.ask(request)) as pieces:
@@ -220,7 +220,7 @@ class ModelTurn:
         raise ModelFailure(FailureKind.TRANSPORT, "the answer has no end", has_begun=True)
 
     async def _waited(self, failure: ModelFailure, model: str) -> bool:
-        """Wait for a limit that passes soon, visibly. Returns whether it did."""
+        """Wait for a rate limit that ends soon, and show the wait. Returns whether it waited."""
         seconds = failure.retry_after
         if failure.failure is not FailureKind.RATE_LIMIT or failure.has_begun or seconds is None:
             return False
@@ -234,7 +234,7 @@ class ModelTurn:
     # -- money ---------------------------------------------------------------------------------------------
 
     async def _afford(self, reserved: int | None, model: str) -> None:
-        """See to it that a request fits into the budget, before it leaves.
+        """Check that a request fits into the budget, before it is sent.
 
         Raises:
             TurnStopped: It does not.
@@ -262,7 +262,7 @@ class ModelTurn:
 
 
 def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:
-    """The calls of the last answer that have not ended."""
+    """Return the calls of the last answer that have not ended."""
     answers = [step for step in steps if isinstance(step, ModelAnswered)]
     ended = {step.call_id for step in steps if isinstance(step, CallEnded)}
     calls = [part for part in answers[-1].reply.parts if isinstance(part, ToolCallPart)]

@@ -1,8 +1,8 @@
-"""Vendors of models through pydantic-ai: their providers, our messages in its words, and its answers in ours.
+"""Vendors of models through pydantic-ai: their providers, and messages and answers converted both ways.
 
-This module is the only one of the room that imports pydantic-ai. That takes a second, so it happens on a
-thread, when a model is first asked. Reasoning is not sent back: vendors want it with their signature or not
-at all, and signatures are not kept.
+Only this module imports pydantic-ai. That takes a second, so it happens on a thread, when a model is first
+asked. Reasoning is not sent back: vendors want it with their signature or not at all, and signatures are not
+kept.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from serai.session.messages import (
 )
 
 _NO_KEY = "none"
-"""Sent where no key is wanted. Without any, a vendor's library would look for one, and send that."""
+"""The key that is sent where none is needed. Without any, a vendor's library would look for one."""
 
 _LETTERS = string.ascii_letters + string.digits
 _ID_LENGTH = 9
-"""The one length of call ids that all vendors take."""
+"""The only length of call ids that all vendors accept."""
 _MAX_DEPTH = 100
-"""Arguments that are nested deeper are broken: they stand inside records that are nested themselves."""
+"""Deepest nesting of arguments: they stand inside records that are nested themselves."""
 
 AnyModel = Model[Any]
 
@@ -75,7 +75,7 @@ _FAILURES: tuple[tuple[type[Exception], FailureKind], ...] = (
 
 
 def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyModel]:
-    """A model to ask, and the provider behind it, which is entered and left as a context.
+    """Return a model to ask, and the provider behind it, which is a context manager.
 
     Raises:
         ImportError: The vendor's library is not installed.
@@ -114,11 +114,11 @@ def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMode
 async def answer_of(
     model: AnyModel, request: LlmRequest, read_timeout: float
 ) -> AsyncGenerator[TextPart | ReasoningPart | LlmReply | None]:
-    """The answer of a model as it comes, `None` for what is not text, and last the whole of it.
+    """Yield the answer of a model as it comes, `None` for other events, and last the whole answer.
 
     Args:
-        model: Whom to ask.
-        request: What to ask.
+        model: The model.
+        request: The request.
         read_timeout: Longest wait for a connection that is silent. The caller has finer ones.
 
     Raises:
@@ -175,7 +175,7 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
 
 
 def failure_of(error: Exception, model: str) -> ModelFailure:
-    """What went wrong, in our words. What nobody has foreseen is a failure of the transport."""
+    """Return an error of a vendor as one of ours. Unknown errors count as failures of the transport."""
     kind = next((kind for cause, kind in _FAILURES if isinstance(error, cause)), FailureKind.TRANSPORT)
     said = briefly(_said(error))
     return ModelFailure(
@@ -184,7 +184,7 @@ def failure_of(error: Exception, model: str) -> ModelFailure:
 
 
 def _said(error: Exception) -> str:
-    """The server's own words where there are any, with its status."""
+    """Return the server's own words, if there are any, with its status."""
     if not isinstance(error, theirs.ModelAPIError):
         return f"{type(error).__name__}: {error}"
     status = f"HTTP {error.status_code}: " if isinstance(error, theirs.ModelHTTPError) else ""
@@ -199,7 +199,7 @@ def _said(error: Exception) -> str:
 
 
 def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
-    """The conversation as a model gets it. Neighbours of one side become one message."""
+    """Return the conversation for a model. Neighbouring messages of one side become one message."""
     asked: list[pm.ModelRequestPart] = [pm.SystemPromptPart(request.system)] if request.system else []
     messages: list[pm.ModelMessage] = []
     for is_answer, side in groupby(request.messages, lambda one: one.role is SessionMessageRole.ASSISTANT):
@@ -216,7 +216,7 @@ def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
 
 
 def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
-    """The tools that a model may call."""
+    """Return the tools that a model may call."""
     return ModelRequestParameters(
         function_tools=[
             ToolDefinition(
@@ -263,7 +263,7 @@ def _question(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[p
 
 
 def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | ToolCallPart]:
-    """What a model has said. Calls get new ids: theirs may come again, and not every vendor takes them."""
+    """Yield the parts of an answer. Calls get new ids: a vendor's may repeat, or be unfit for others."""
     for part in answer.parts:
         match part:
             case pm.TextPart(content=text) if text:
@@ -278,7 +278,7 @@ def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | T
 
 
 def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """The input of a call. What is no JSON object becomes `{"_broken": text}`: the model is told later."""
+    """Return the input of a call. What is no JSON object becomes `{"_broken": text}`."""
     text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
     if not text.strip():
         return {}  # a tool without input
@@ -289,7 +289,7 @@ def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _readable(text: str) -> str:
-    """The text without halves of characters, which JSON can have and UTF-8 cannot."""
+    """Return the text without unpaired surrogates, which JSON can have and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,12 +1,12 @@
-"""Sessions elsewhere: who registered with capabilities, and how messages get to them.
+"""The queue of a session elsewhere, and the three ways in which messages get there.
 
     over the connection that registered   the relay asks `receiveMessage`; the answer is a receipt
     to the URL that was registered        the same, as a signed post
-    by `deliveries.take`                  for those who fetch, or work through a queue
+    by `deliveries.take`                  for programs that fetch, or work through a queue
 
-Whichever way it is, `handing` is committed before a message leaves, with a lease. A message without a receipt
-by then is offered again under the same id. So nothing is lost, and an adapter that knows the ids it has seen
-surfaces nothing twice.
+In each of them, `handing` is committed with a lease before a message leaves. A message without a receipt at
+the end of the lease is offered again under the same id. So nothing is lost, and an adapter that remembers the
+ids it has seen surfaces nothing twice.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _WINDOW = 64
-"""How many messages may be on their way over one connection."""
+"""Most messages that may be on their way over one connection."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
 )
 
 _SOONEST = timedelta(milliseconds=100)
-"""What a harness puts off is not offered again before that."""
+"""Shortest time before a message that a harness has deferred is offered again."""
 _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
-"""What a receipt may not say of itself, or is kept beside it."""
+"""Words of a receipt's metadata that only the relay sets, or that are stored beside the receipt."""
 
 
 class AdapterQueue(DeliveryQueue):
@@ -65,13 +65,13 @@ class AdapterQueue(DeliveryQueue):
         self._status = c.AgentStatus.OFFLINE
         self._hops = 0
         self._waiting = 0
-        """Number of deliveries that are open."""
+        """Number of open deliveries."""
         self._link: HostEnd | None = None
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
-        """All that are `handing`."""
+        """All deliveries in the state `handing`, by their ids."""
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._backlog = False
-        """Whether the tables may have some that can be offered."""
+        """True while the tables may have deliveries that can be offered."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
@@ -99,7 +99,7 @@ class AdapterQueue(DeliveryQueue):
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
-        """What it declared."""
+        """The capabilities that the session declared."""
         declared = self.participant.capabilities
         if declared is None:
             raise ValueError(f"{self.participant.handle} has not registered")
@@ -107,11 +107,11 @@ class AdapterQueue(DeliveryQueue):
 
     @property
     def is_busy(self) -> bool:
-        """Whether it said that it is at work."""
+        """True while the session reports that it works."""
         return self.status == c.AgentStatus.ACTIVE
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
-        """Offer a message now, or hold it until that can be done."""
+        """Offer a message now, or hold it until that is possible."""
         if record.id in self._on_the_way:
             return self._lapsed(record)
         if record.state == c.DeliveryState.CREATED:
@@ -122,7 +122,7 @@ class AdapterQueue(DeliveryQueue):
         return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
 
     def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
-        """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
+        """Hold a delivery that has to wait, and return its record; return `None` if it can leave now."""
         is_idle = record.mode == c.DeliveryMode.ON_IDLE
         if record.mode == c.DeliveryMode.MANUAL:
             return self._hold(record, "flush")
@@ -142,7 +142,7 @@ class AdapterQueue(DeliveryQueue):
         return None
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
-        """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
+        """Forget a delivery. With `why` it is over for good, and the adapter that holds it is told."""
         self._forget(record.id)
         if why is None:
             return
@@ -154,7 +154,7 @@ class AdapterQueue(DeliveryQueue):
 
     @property
     def _is_safe(self) -> bool:
-        """Whether what waits for idle may be offered."""
+        """True while deliveries that wait for idle may be offered."""
         if self.status == c.AgentStatus.OFFLINE and self._link is None:
             return True  # to offer it is the only way to find out
         return self.status == c.AgentStatus.IDLE or self.status in self._policy.safe_states
@@ -165,12 +165,12 @@ class AdapterQueue(DeliveryQueue):
 
     @property
     def _room(self) -> int:
-        """How many more may leave now. Posts go one after the other, so that they arrive in order."""
+        """Number of messages that may leave now. Posts leave one by one, so that they arrive in order."""
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
 
     @property
     def lease_seconds(self) -> float:
-        """How long it may take to answer."""
+        """Length of a lease, in seconds."""
         return self.participant.lease_seconds or self._policy.lease.total_seconds()
 
     # -- holding -------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class AdapterQueue(DeliveryQueue):
         return held
 
     def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
-        """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
+        """Defer a delivery to a session that cannot be reached, for as long as it has waited already."""
         self._backlog = True
         now = self._ledger.now
         wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
@@ -199,7 +199,7 @@ class AdapterQueue(DeliveryQueue):
         self._waiting = max(0, self._waiting - 1)
 
     def _forget(self, delivery_id: str) -> None:
-        """A delivery is not on its way any more."""
+        """Stop counting a delivery as on its way."""
         self._on_the_way.pop(delivery_id, None)
         task = self._asking.pop(delivery_id, None)
         if task is not None and task is not asyncio.current_task():
@@ -208,7 +208,7 @@ class AdapterQueue(DeliveryQueue):
     # -- offering ------------------------------------------------------------------------------------------
 
     def _hand(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
-        """Write down that messages are about to leave, and have them leave once that is committed."""
+        """Store that messages are about to leave, and send them once that is committed."""
         handed: list[Delivery] = []
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
@@ -225,7 +225,7 @@ class AdapterQueue(DeliveryQueue):
         return self._ledger.now + timedelta(seconds=self.lease_seconds)
 
     def offer(self, entry: Delivery) -> c.Offer:
-        """A message as it is offered."""
+        """Return a message in the form in which it is offered."""
         record = entry.record
         modes = self.capabilities.delivery.modes
         context = entry.context
@@ -240,13 +240,13 @@ class AdapterQueue(DeliveryQueue):
         )
 
     def _leave(self, entry: Delivery) -> None:
-        """It is committed that a message is about to leave."""
+        """Send a message, now that it is committed that it is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
         self._asking[entry.id] = asyncio.create_task(self._ask(entry))
 
     async def _ask(self, entry: Delivery) -> None:
-        """Offer a message over the connection, or post it, and keep the receipt."""
+        """Offer a message over the connection, or post it, and store the receipt."""
         link, url = self._link, self.participant.url
         try:
             if link is not None:
@@ -272,14 +272,14 @@ class AdapterQueue(DeliveryQueue):
             self._settle(record, receipt)
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
-        """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
+        """Store the session's receipt. Only the relay says who holds a delivery, and what it waits for."""
         told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self._hops = record.hops
         return self._settled(self._answered(self._ledger.settle(record, told), receipt))
 
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
-        """A delivery is not on its way any more: the next one may leave."""
+        """Let the next delivery leave, since this one is not on its way any more."""
         self._forget(record.id)
         if not record.is_open:
             self._is_over()
@@ -287,7 +287,7 @@ class AdapterQueue(DeliveryQueue):
         return record
 
     def _answered(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
-        """The record with the answer that a receipt, or a repeat of it, tells, unless it has one."""
+        """Return the record with the answer that a receipt, or its repeat, contains, unless it has one."""
         told: Any = receipt.metadata.get("answer")
         if told is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
             return record
@@ -303,7 +303,7 @@ class AdapterQueue(DeliveryQueue):
         return answered
 
     def _lapsed(self, seen: c.DeliveryRecord) -> c.DeliveryRecord:
-        """The time for an answer may be over: the message is offered again, later each time."""
+        """Offer a message again whose lease is over, later each time."""
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
             return record  # it was handed again, or has more time
@@ -313,7 +313,7 @@ class AdapterQueue(DeliveryQueue):
     # -- what waits in the tables --------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """See to it that what waits is offered, as far as there is room, or fetched."""
+        """Start offering what waits, as far as there is room. Whoever fetches is woken."""
         self._arrived.set()
         is_pumping = self._pumping is not None and not self._pumping.done()
         # Refilled when half empty, so that one look at the tables finds several.
@@ -322,7 +322,7 @@ class AdapterQueue(DeliveryQueue):
 
     @property
     def _has_more(self) -> bool:
-        """Whether the tables may have something that can be offered now."""
+        """True while the tables may have something that can be offered now."""
         is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
         return is_open and self._backlog and self._room > 0
 
@@ -338,7 +338,7 @@ class AdapterQueue(DeliveryQueue):
                     self._backlog = True
 
     async def _offerable(self, room: int) -> list[Delivery]:
-        """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
+        """Return what can be offered now, in order. What comes in meanwhile is left to the next call."""
         number, entries = self.participant.number, list[Delivery]()
         self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
         async with self._ledger.reading("offers_of_agent", number, self._is_safe, room) as found:
@@ -355,7 +355,7 @@ class AdapterQueue(DeliveryQueue):
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
-        """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
+        """Return what can be offered now to a program that fetches; if there is nothing, wait for it.
 
         Cancelling while it waits takes nothing.
         """
@@ -377,7 +377,7 @@ class AdapterQueue(DeliveryQueue):
     # -- receipts that come by themselves ------------------------------------------------------------------
 
     def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: HostEnd | None) -> None:
-        """Refuse whoever was given a delivery that someone else was given since."""
+        """Refuse a program whose delivery was given to another one since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
         was_asked = record.evidence.get("via") == "connection"
@@ -390,7 +390,7 @@ class AdapterQueue(DeliveryQueue):
     async def receipt(
         self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: HostEnd | None
     ) -> c.DeliveryRecord:
-        """Keep a receipt. Said again, the last one changes nothing.
+        """Store a receipt. Repeating the last one changes nothing.
 
         Raises:
             LeaseLost: The lease ran out, and the message was offered elsewhere.
@@ -408,7 +408,7 @@ class AdapterQueue(DeliveryQueue):
         return self._answered(self._ledger.settle(record, receipt), receipt)
 
     def extend(self, delivery_id: str, lease: str | None, link: HostEnd | None) -> c.DeliveryRecord:
-        """Let a lease begin anew.
+        """Renew a lease.
 
         Raises:
             LeaseLost: The delivery is not on its way to whoever asks.
@@ -425,7 +425,7 @@ class AdapterQueue(DeliveryQueue):
     # -- asking the adapter for more -----------------------------------------------------------------------
 
     async def _ask_about(self, method: str, record: c.DeliveryRecord, reason: str | None = None) -> None:
-        """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
+        """Ask the adapter to surface what it holds (`flush`), or to give it up (`cancel`)."""
         if (link := self._link) is None:
             return
         held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
@@ -437,7 +437,7 @@ class AdapterQueue(DeliveryQueue):
             _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
 
     async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
-        """Have the session do something as a whole. Returns what it tells.
+        """Ask the session to do something as a whole, and return its answer.
 
         Raises:
             Offline: It is not connected, or does not answer.
@@ -460,7 +460,7 @@ class AdapterQueue(DeliveryQueue):
     # -- coming and going ----------------------------------------------------------------------------------
 
     async def recover(self) -> None:
-        """After a restart: what was taken may still be answered, and all else is offered again."""
+        """Go on after a restart: what was fetched may still be answered, all else is offered again."""
         for row in await self._store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
@@ -469,7 +469,7 @@ class AdapterQueue(DeliveryQueue):
         await self._recall_held()
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
-        """It has registered: over a connection, or to be posted to, or to come for its messages."""
+        """Take in a registration: over a connection, with a URL, or for fetching."""
         self.participant = participant
         if link is not None and participant.url is None:
             if link is not self._link:
@@ -482,7 +482,7 @@ class AdapterQueue(DeliveryQueue):
         self._reached()
 
     def _reached(self) -> None:
-        """It is there: what waited for that can be offered."""
+        """Note that the session can be reached, and offer what waited for that."""
         if self.status in _AWAY:
             self._backlog = True
             self._become(c.AgentStatus.IDLE)
@@ -496,7 +496,7 @@ class AdapterQueue(DeliveryQueue):
                 self._become(c.AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
-        """What was on its way over a connection that is over is offered again. That was no attempt."""
+        """Offer again what was on its way over a connection that is over. That was no attempt."""
         for record in list(self._on_the_way.values()):
             if record.evidence.get("via") != "take":
                 self._forget(record.id)
@@ -504,7 +504,7 @@ class AdapterQueue(DeliveryQueue):
         self._backlog = True
 
     async def _recall_held(self) -> None:
-        """What an earlier connection held is offered again: whoever has it still will know its id."""
+        """Offer again what an earlier connection held. A program that holds it still recognises its id."""
         async with self._reading:
             number = self.participant.number
             async with self._ledger.reading("waiting_deliveries", number, "adapter", ALL) as found:
@@ -515,7 +515,7 @@ class AdapterQueue(DeliveryQueue):
         self._pump()
 
     def unregistered(self) -> None:
-        """It does not take part any more."""
+        """End the session's part in the workspace."""
         self._stop()
         self._link = None
         self._become(c.AgentStatus.RELEASED)
@@ -532,7 +532,7 @@ class AdapterQueue(DeliveryQueue):
     # -- what it tells of itself ---------------------------------------------------------------------------
 
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
-        """Pass on what the session observed, as far as it declared that it would."""
+        """Pass on the events that the session observed, as far as it declared them."""
         declared = self.capabilities.events.emits
         tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
@@ -561,12 +561,12 @@ class AdapterQueue(DeliveryQueue):
 
 
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
-    """A record whose last attempt does not count: nobody was there."""
+    """Return a record whose last attempt does not count, because nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))
 
 
 def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
-    """A receipt as it is kept. One that names another delivery is a failure, to be tried again."""
+    """Return a receipt as it is stored. One that names another delivery is a retryable failure."""
     if receipt.delivery_id not in {None, record.id}:
         return c.Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
     own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}

@@ -1,10 +1,10 @@
-"""What the workspace lets happen to a message: pure rules over settings.
+"""The rules for messages, pure: who may interrupt, how often one may send, when a delivery is tried again.
 
 Modes, from the one that disturbs most to the one that disturbs least:
 
     immediate → next-tool-call → next-message → on-idle → manual
 
-A wish that cannot be granted goes to one that disturbs less, never to one that disturbs more.
+A mode that cannot be granted becomes one that disturbs less, never one that disturbs more.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def choose_mode(
     is_busy: bool,
     agent: str,
 ) -> c.DeliveryMode | None:
-    """In which mode a message surfaces; `None` if it would interrupt, and nothing calmer is there.
+    """Return the mode in which a message surfaces; `None` if it would interrupt, and there is no calmer mode.
 
     Args:
-        policy: The workspace's.
-        requested: What the sender asked for.
-        capabilities: What the session can do, the first of its modes being its favourite.
-        sender: What sort of participant sends.
-        is_busy: Whether a turn runs: only then does `immediate` interrupt.
-        agent: Who receives, for the error.
+        policy: The settings of the workspace.
+        requested: The mode that the sender asked for.
+        capabilities: The recipient's capabilities. The first of its modes is its default.
+        sender: The kind of the sender.
+        is_busy: True while a turn runs: only then does `immediate` interrupt.
+        agent: The recipient's handle, for the error.
 
     Raises:
         CapabilityUnsupported: The session has no such mode, and none calmer, or the policy says to fail.
@@ -64,7 +64,7 @@ def choose_mode(
 
 
 def retry_at(policy: RelayPolicy, record: c.DeliveryRecord, now: datetime) -> datetime | None:
-    """When a delivery that failed is tried again; `None` when it was tried often enough."""
+    """Return when a delivery that failed is tried again; `None` when it was tried often enough."""
     if record.attempts >= policy.attempts:
         return None
     wait = min(2 ** max(0, record.attempts - 1), 300)
@@ -72,13 +72,13 @@ def retry_at(policy: RelayPolicy, record: c.DeliveryRecord, now: datetime) -> da
 
 
 class Rates:
-    """How many messages went from one participant to another in the last minute."""
+    """Counts of the messages from one participant to another in the last minute."""
 
     def __init__(self) -> None:
         self._sent: defaultdict[tuple[int, int], deque[datetime]] = defaultdict(deque)
 
     def allow(self, sender: int, recipient: int, now: datetime, most: int) -> bool:
-        """Whether one more may be sent now; if so it counts."""
+        """Tell whether one more message may be sent now, and count it if so."""
         sent = self._sent[sender, recipient]
         while sent and now - sent[0] >= _MINUTE:
             sent.popleft()

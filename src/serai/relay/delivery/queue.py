@@ -1,4 +1,4 @@
-"""What all queues of deliveries have in common, and the queue of those who fetch their messages."""
+"""The base of all queues of deliveries, and the queue of participants who fetch their messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DeliveryQueue(WorkspacePart, ABC):
     @property
     @abstractmethod
     def capabilities(self) -> c.AgentSessionCapabilities:
-        """What can be delivered, and in which modes."""
+        """Capabilities of the recipient: what can be delivered, and in which modes."""
 
     @property
     def status(self) -> c.AgentStatus | None:

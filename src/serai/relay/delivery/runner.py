@@ -31,13 +31,13 @@ _log = logging.getLogger(__name__)
 _DUE_AT_ONCE = 200
 _AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
-"""After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
+"""Longest wait for the clock, in seconds: it may have been set meanwhile, or the machine was asleep."""
 
 _MOVING = frozenset({c.DeliveryState.DEFERRED, c.DeliveryState.HANDING})
-"""In these states a delivery is due at a moment of its own."""
+"""The states in which a delivery is due at a moment of its own."""
 
 _Awaited: TypeAlias = "asyncio.Future[c.DeliveryRecord | None]"
-"""Has a record once it has come so far; nothing when that took too long."""
+"""Future of a record that has reached a stage; `None` when that took too long."""
 
 
 class Runner(WorkspacePart):
@@ -60,7 +60,7 @@ class Runner(WorkspacePart):
     # -- delivering ----------------------------------------------------------------------------------------
 
     def hops_of(self, sender: Participant, parent: c.RelayMessage | None) -> int:
-        """How many messages led to one that is sent now, with itself, since a person spoke."""
+        """Return the number of messages, since a person spoke, that led to this one, itself included."""
         if sender.is_person:
             return 0
         before: int = parent.metadata.get("hops", 0) if parent else 0
@@ -77,7 +77,7 @@ class Runner(WorkspacePart):
         hops: int = 0,
         redelivery_of: str | None = None,
     ) -> c.DeliveryRecord:
-        """Begin the delivery of one message to one participant. Returns how far it has come at once.
+        """Begin the delivery of one message to one participant. Returns the record as it is then.
 
         Raises:
             CapabilityUnsupported: See `check`. Nothing was written down.
@@ -120,7 +120,7 @@ class Runner(WorkspacePart):
     def check(
         self, recipients: Iterable[Participant], sender: Participant, params: c.SendParams | c.ReplyParams
     ) -> None:
-        """Go on only if all recipients can be delivered what is sent, as it is asked for.
+        """Check that all recipients can be delivered a message in the way that is asked for.
 
         Raises:
             CapabilityUnsupported: One of them has no such mode, or takes no images.
@@ -143,7 +143,7 @@ class Runner(WorkspacePart):
         return choose_mode(self._policy, params.mode, able, kind, is_busy=queue.is_busy, agent=agent)
 
     def fitting(self, message: c.RelayMessage, queue: DeliveryQueue) -> c.RelayMessage:
-        """The message as the session can take it: without images, where it takes none."""
+        """Return a message without images, if the session takes none."""
         if not message.attachments or c.supports(queue.capabilities, c.ContentType.IMAGE):
             return message
         attachments = tuple(
@@ -157,7 +157,7 @@ class Runner(WorkspacePart):
         return replace(message, attachments=attachments)
 
     def _refused(self, recipient: Participant, sender: Participant, hops: int, now: datetime) -> str | None:
-        """Why the policy does not let a message through."""
+        """Return the reason why the policy refuses a message; `None` if it does not."""
         kind = sender.identity.kind or c.IdentityKind.AGENT
         if self._policy.inbound.get(kind) == Inbound.REFUSE:
             return "refused_by_policy"
@@ -171,7 +171,7 @@ class Runner(WorkspacePart):
     # -- again, now, never ---------------------------------------------------------------------------------
 
     async def record(self, delivery_id: str) -> c.DeliveryRecord:
-        """What is known of a delivery.
+        """Return the record of a delivery.
 
         Raises:
             UnknownDelivery: There is none.
@@ -181,7 +181,7 @@ class Runner(WorkspacePart):
         raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
 
     async def retry(self, delivery_id: str) -> c.DeliveryRecord:
-        """Try a delivery again now. One that is final keeps its receipt; one that is held stays held.
+        """Try a delivery again now. A final one keeps its receipt, a held one stays held.
 
         Raises:
             UnknownDelivery: There is none.
@@ -224,7 +224,7 @@ class Runner(WorkspacePart):
         *,
         approves: bool,
     ) -> list[c.DeliveryRecord]:
-        """Have what waits for a participant, or one delivery of it, enter as soon as it can.
+        """Let what waits for a participant, or one delivery of it, enter as soon as it can.
 
         What is held until a person lets it in enters only if whoever asks `approves` it: a person.
         """
@@ -238,7 +238,7 @@ class Runner(WorkspacePart):
             ]
 
     def cancel(self, record: c.DeliveryRecord, why: str | None = None) -> c.DeliveryRecord:
-        """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
+        """Cancel a delivery. One that is final, or on its way to its agent, stays as it is."""
         check_kept(record, "cancel")
         if not record.is_open or record.state == c.DeliveryState.HANDING:
             return record
@@ -253,7 +253,7 @@ class Runner(WorkspacePart):
         )
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
-        """Whoever holds a delivery holds it no longer; with `why` it is over for good."""
+        """Take a delivery out of its recipient's queue; with `why` it is over for good."""
         self._queue_of(self._identities.get(record.agent)).drop(record, why)
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
@@ -261,9 +261,11 @@ class Runner(WorkspacePart):
     async def outcomes(
         self, records: Sequence[c.DeliveryRecord], stage: c.WaitFor, seconds: float
     ) -> list[c.DeliveryRecord]:
-        """The records once each has come so far, is final, or the time is up. Cancelling changes nothing.
+        """Wait until each delivery has reached a stage or is final, or the time is up.
 
-        They are as they are now, with what is not committed yet; what is returned is committed.
+        Cancelling changes nothing.
+
+        The records are current, including changes that are not committed yet; what is returned is committed.
 
         Raises:
             StorageUnavailable: Nothing can be written now.
@@ -293,12 +295,12 @@ class Runner(WorkspacePart):
                     del self._waiting_for[delivery_id]
 
     def stop_waiting(self) -> None:
-        """The host stops: whoever waits for an outcome gets the record as it is now."""
+        """Return what is known to all who wait for an outcome, because the host stops."""
         for waiting in self._waiting_for.values():
             _let_go(waiting)
 
     def changed(self, record: c.DeliveryRecord) -> None:
-        """What is known of a delivery has changed, and is committed."""
+        """Wake those who wait for a delivery whose record has changed and is committed."""
         if record.state in _MOVING:  # of all others it is known from their beginning what is due when
             self._watch(record.due)
         for future, stage in self._waiting_for.get(record.id, {}).items():
@@ -308,20 +310,20 @@ class Runner(WorkspacePart):
     # -- moments -------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Attend to what is due, also what became due while there was no host."""
+        """Attend to what is due, including what became due while there was no host."""
         if self._due is not None:
             self._due.cancel()
         self._attend_soon()
 
     def close(self) -> None:
-        """Attend to nothing any more."""
+        """Cancel all timers."""
         if self._due is not None:
             self._due.cancel()
         for task in self._tasks:
             task.cancel()
 
     def _watch(self, moment: datetime | None) -> None:
-        """Something is due at a moment: see to it then, unless something else is due before."""
+        """Set the timer for a moment, unless it is set for an earlier one."""
         if moment is None or (self._due_at is not None and self._due_at <= moment):
             return
         if self._due is not None:
@@ -337,7 +339,7 @@ class Runner(WorkspacePart):
         task.add_done_callback(self._tasks.discard)
 
     async def _attend(self) -> None:
-        """Do what is due: end what has waited too long, try again what was put off."""
+        """Do what is due: end what has waited too long, try again what was deferred."""
         now = again = self._ledger.now
         async with self._ledger.reading("due_deliveries", ms(now), _DUE_AT_ONCE) as found:
             for record, message in found:
@@ -371,7 +373,7 @@ class Runner(WorkspacePart):
 
 
 def check_kept(record: c.DeliveryRecord, operation: str) -> None:
-    """Go on only with a delivery whose message the relay keeps.
+    """Check that the relay keeps the message of a delivery.
 
     Raises:
         CapabilityUnsupported: It came over AHP: its message is in the session's queue, or was never kept.
@@ -382,7 +384,7 @@ def check_kept(record: c.DeliveryRecord, operation: str) -> None:
 
 
 def _let_go(waiting: Iterable[_Awaited]) -> None:
-    """Nobody waits any longer."""
+    """Resolve futures that nobody needs to wait for any longer."""
     for future in waiting:
         if not future.done():
             future.set_result(None)

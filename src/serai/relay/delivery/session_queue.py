@@ -1,4 +1,4 @@
-"""The moments at which messages enter a session of the host.
+"""The queue of a session of the host: messages wait there until the session is idle, and then enter it.
 
     immediate        now; a turn that runs is cancelled first
     next-tool-call   in the turn that runs, as its steering message; when that turn ends, at idle
@@ -6,7 +6,8 @@
     on-idle          when no turn runs and nothing of a person waits
     manual           when someone flushes
 
-What waits is in the relay's tables. In memory is how much waits, and the few that could enter next.
+The messages that wait are in the relay's tables. Their numbers, and the few that could enter next, are in
+memory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 _WINDOW = 5 * MOST_MESSAGES
-"""How many of those that wait are in memory."""
+"""Most waiting deliveries that are in memory."""
 
 _WAITS_FOR = {
     c.DeliveryMode.IMMEDIATE: "idle",
@@ -40,11 +41,11 @@ _WAITS_FOR = {
     c.DeliveryMode.MANUAL: "flush",
 }
 BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
-"""What a delivery to a session waits for, while its queue counts it."""
+"""All that a delivery to a session may wait for while its queue counts it."""
 
 
 class SessionQueue(DeliveryQueue):
-    """The queue of a session of the host, whether it is in memory or not.
+    """The queue of a session of the host, whether the session is in memory or not.
 
     Args:
         workspace: The relay.
@@ -57,20 +58,20 @@ class SessionQueue(DeliveryQueue):
         self.uri = uri
         self._peek = workspace.host.sessions.peek
         self.waiting: Counter[str] = Counter()
-        """How many deliveries wait, by what they wait for."""
+        """Numbers of deliveries that wait, by what they wait for."""
         self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
-        """Those that could enter next, by what they wait for: the first of all that wait, in order."""
+        """The deliveries that could enter next, by what they wait for: the first that wait, in order."""
         self._steering: list[Delivery] = []
-        """Those that enter before the next tool call; the first one is in the session's slot."""
+        """The deliveries that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
         self._is_to_pump = False
-        """Whether something has happened since the pump looked last."""
+        """True if something has happened since the pump looked last."""
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
     @property
     def status(self) -> c.AgentStatus | None:
-        """What the session does."""
+        """The session's status."""
         return self._host.status_of(self.uri)
 
     @property
@@ -85,18 +86,18 @@ class SessionQueue(DeliveryQueue):
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
-        """What the agent declares, with the modes that the host gives to every session."""
+        """The agent's capabilities, with the modes that the host gives to every session."""
         return self._host.capabilities_of(self.uri)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a turn runs."""
+        """True while a turn runs."""
         session = self._session
         return session is not None and session.live.turn is not None
 
     @property
     def hops(self) -> int:
-        """How many messages of agents led to the turn that runs."""
+        """See `DeliveryQueue.hops`."""
         session = self._session
         return session.turns.hops if session is not None else 0
 
@@ -105,7 +106,7 @@ class SessionQueue(DeliveryQueue):
         return self._peek(self.uri)
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
-        """Have a message enter now, or wait for its boundary."""
+        """Let a message enter now, or hold it for its boundary."""
         entry = Delivery(record, message)
         session = self._session
         if session is not None and is_paused(session.live):
@@ -121,7 +122,7 @@ class SessionQueue(DeliveryQueue):
         return self._hold(entry)
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
-        """A delivery does not wait any more."""
+        """Remove a delivery from those that wait."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
             self.waiting[waits_for] -= 1
@@ -136,7 +137,7 @@ class SessionQueue(DeliveryQueue):
     # -- waiting -------------------------------------------------------------------------------------------
 
     def _hold(self, entry: Delivery, **told: str) -> c.DeliveryRecord:
-        """Have a delivery wait, and say for what."""
+        """Hold a delivery, and record what it waits for."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode, **told}
@@ -157,13 +158,13 @@ class SessionQueue(DeliveryQueue):
         return held
 
     def _hold_paused(self, entry: Delivery) -> c.DeliveryRecord:
-        """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
+        """Hold a message until the session is resumed: nothing interrupts or steers it now."""
         if entry.record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
             entry = _for_idle(entry)
         return self._hold(entry, why="the session is paused")
 
     def _steer(self, entry: Delivery, session: Session | None) -> c.DeliveryRecord:
-        """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
+        """Hold a message for the next tool call of the running turn; without a turn, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
             if session is not None and self._may_enter(session, entry) and not self.waiting["idle"]:
                 return self._enter(session, [_for_idle(entry)])[0]
@@ -182,7 +183,7 @@ class SessionQueue(DeliveryQueue):
     # -- what the session tells ----------------------------------------------------------------------------
 
     def riding(self) -> tuple[list[Delivery], str]:
-        """What enters with a person's next message, and how it reads. It does not wait any more."""
+        """Return what enters with a person's next message, and its text. It does not wait any more."""
         session = self._session
         if session is None or not self._next["next-message"]:
             return [], ""
@@ -192,7 +193,7 @@ class SessionQueue(DeliveryQueue):
         return taken, self._text(taken, session)
 
     def _take(self, waits_for: str) -> list[Delivery]:
-        """Those of the next ones that enter together. They do not wait any more."""
+        """Remove and return the waiting deliveries that enter together."""
         window = self._next[waits_for]
         count = taken_together([entry.message for entry in window])
         self.waiting[waits_for] -= count
@@ -204,20 +205,20 @@ class SessionQueue(DeliveryQueue):
         self._next[waits_for] = await self._waiting(waits_for, _WINDOW)
 
     def steered(self, delivery_id: str) -> None:
-        """The agent has the message that was in the slot: the next one may have it."""
+        """Put the next message into the slot: the agent has the one that was there."""
         self.waiting["next-tool-call"] -= 1
         self._steering = [one for one in self._steering if one.id != delivery_id]
         if (session := self._session) is not None:
             self._fill_slot(session)
 
     def displaced(self, delivery_id: str) -> None:
-        """A client has put its own message into the slot: ours waits for idle."""
+        """Let our message wait for idle: a client has put its own into the slot."""
         for entry in [one for one in self._steering if one.id == delivery_id]:
             self._steering.remove(entry)
             self._calm(entry, "another message took its place")
 
     def turn_ended(self) -> None:
-        """What waited for a tool call of this turn waits for idle from now on."""
+        """Let what waited for a tool call of this turn wait for idle."""
         late, self._steering = self._steering, []
         for entry in late:
             if (session := self._session) is not None:
@@ -225,12 +226,12 @@ class SessionQueue(DeliveryQueue):
             self._calm(entry, "the turn ended without a tool call")
 
     def _calm(self, entry: Delivery, why: str) -> None:
-        """Have a message wait for idle that waited for a tool call."""
+        """Let a message wait for idle that waited for a tool call."""
         self.waiting["next-tool-call"] -= 1
         self._hold(_for_idle(entry), why=why)
 
     async def recover(self) -> None:
-        """After a restart: what waited for a tool call waits for idle, and what can enter does."""
+        """Go on after a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
             self._calm(entry, "the host was stopped")
         if self.waiting["next-message"]:
@@ -238,12 +239,12 @@ class SessionQueue(DeliveryQueue):
         self.idle()
 
     def idle(self) -> None:
-        """The session may have become idle."""
+        """Start the pump, since the session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
 
     def disposed(self) -> None:
-        """The session is gone: what waits for it fails."""
+        """Fail all that waits, since the session is gone."""
         self._steering = []
         for window in self._next.values():
             window.clear()
@@ -259,7 +260,7 @@ class SessionQueue(DeliveryQueue):
     # -- entering ------------------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """See to it that what waits for idle enters, once the session is there and idle."""
+        """Let what waits for idle enter, once the session is in memory and idle."""
         session = self._session
         if session is not None and session.live.turn is not None:
             return  # its end pumps
@@ -271,7 +272,7 @@ class SessionQueue(DeliveryQueue):
             self._pumping = asyncio.create_task(self._pump())
 
     async def close(self) -> None:
-        """Let nothing enter any more."""
+        """Let nothing more enter."""
         if self._pumping is not None:
             self._pumping.cancel()
             await asyncio.wait({self._pumping})
@@ -297,7 +298,7 @@ class SessionQueue(DeliveryQueue):
                 release()
 
     def _enter_next(self, session: Session) -> bool:
-        """Have those enter that are next, if they may now."""
+        """Let the next deliveries enter, if they may now. Returns whether they did."""
         window = self._next["idle"]
         if not window or not self._may_enter(session, window[0]):
             return False
@@ -306,7 +307,7 @@ class SessionQueue(DeliveryQueue):
         return True
 
     def _may_enter(self, session: Session, entry: Delivery) -> bool:
-        """Whether a message may begin a turn now: a person's own messages, and their stop, come first."""
+        """Tell whether a message may begin a turn now: a person's messages, and their stop, come first."""
         is_wanted = not session.was_stopped or "flushed" in entry.record.metadata
         return (
             session.is_free
@@ -326,7 +327,7 @@ class SessionQueue(DeliveryQueue):
         return session.turns.enter(entries, text, interrupted=interrupted)
 
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
-        """What waits, read from the tables; without what has gone on meanwhile."""
+        """Read waiting deliveries from the tables, except those that have moved on meanwhile."""
         async with self._ledger.reading(
             "waiting_deliveries", self.participant.number, waits_for, limit
         ) as found:
@@ -337,7 +338,7 @@ class SessionQueue(DeliveryQueue):
             ]
 
     def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
-        """Messages as the agent reads them."""
+        """Return messages as the text that the agent reads."""
         parent = (session.live.head.meta or {}).get(PARENT)
         newer = Counter(entry.message.sender.id for entry in waiting or ())
         parts: list[tuple[str, c.RelayMessage]] = []
@@ -361,5 +362,5 @@ def _for_idle(entry: Delivery) -> Delivery:
 
 
 def _rank(entry: Delivery) -> bool:
-    """Sorts urgent ones first."""
+    """Return the key that sorts urgent deliveries first."""
     return entry.record.priority != c.Priority.URGENT

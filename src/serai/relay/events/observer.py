@@ -1,4 +1,4 @@
-"""Watches the sessions of the host while someone listens, and tells the workspace what they let one observe.
+"""Watches the sessions of the host while someone listens, and publishes what can be observed of them.
 
     session.event              wraps one event of a session
     agent.status.changed       the status of an agent is another one
@@ -6,9 +6,9 @@
     session.started|resumed|forked, log, error
                                the same as the session's event of that type
 
-These are live only: their ids are `<number>.<n>`, and they are not told again. What a session does not
-declare in `events.emits` is not passed on; what the relay itself knows of messages, deliveries and actions
-always is.
+These events are live only: their ids are `<number>.<n>`, and they are not replayed. A session's events are
+published if it declares them in `events.emits`. Events of messages, deliveries and actions always are,
+because the relay itself knows them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STATUSES = frozenset(kind.value for kind in _Type if kind.family == "status")
 _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
-"""The session events that the workspace has under the same name."""
+"""The session events that the workspace publishes under the same name."""
 _LIVE: dict[str, tuple[c.Wish, ...]] = {
     "session.event": (),
     **{f"agent.status.{what}": (_CHANGED,) for what in ("changed", *c.AgentStatus)},
@@ -51,7 +51,7 @@ _LIVE: dict[str, tuple[c.Wish, ...]] = {
     **{kind.value: (kind,) for kind in _Type if kind.value.startswith(OF_SESSIONS)},
     **{kind.value: (kind,) for kind in _ALSO_OF_WORKSPACE},
 }
-"""The types that only come while someone listens, with what an agent has to declare for each."""
+"""The types that are published only while someone listens, with what an agent has to declare for each."""
 _ALWAYS = (
     *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
     *(f"delivery.{what}" for what in ("created", "accepted", "delivered", "deferred", "failed")),
@@ -60,17 +60,17 @@ _ALWAYS = (
     "agent.status.releasing",
     "session.released",
 )
-"""The types that come whatever a session declares."""
+"""The types that are published whatever a session declares."""
 
 
 def wants_live(types: Iterable[str]) -> bool:
-    """Whether a listener for these types, which may have wildcards, could hear of live events."""
+    """Tell whether a listener for these types, which may have wildcards, could receive live events."""
     patterns = list(types)
     return not patterns or any(fnmatchcase(name, one) for name in _LIVE for one in patterns)
 
 
 def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str], agent: str) -> None:
-    """Go on only when an event of each of these types can ever come from an agent.
+    """Check that an event of each of these types can ever come from an agent.
 
     Raises:
         CapabilityUnsupported: One of them cannot: the session does not emit it.
@@ -84,7 +84,7 @@ def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str
 
 
 def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
-    """Why a live event of this type never comes from an agent."""
+    """Return why a live event of this type never comes from an agent; `None` if it may."""
     if name == "session.event" and not capabilities.events.emits:
         return CapabilityUnsupported("events.emits", name, agent=agent)
     # Who names some statuses means those; who only says that its status changes means all.
@@ -96,7 +96,7 @@ def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) ->
 
 
 class Observer(WorkspacePart):
-    """Watches while someone listens; else it costs nothing."""
+    """Watches sessions while someone listens; otherwise it costs nothing."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -105,7 +105,7 @@ class Observer(WorkspacePart):
         self._views: dict[str, SessionEvents] = {}
 
     def attend(self) -> Callable[[], None]:
-        """Watch from now on, until what this returns is called."""
+        """Watch from now on, until the returned function is called."""
         self._listeners += 1
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
@@ -125,7 +125,7 @@ class Observer(WorkspacePart):
     # -- what is committed ---------------------------------------------------------------------------------
 
     def _happened(self, channel: str, action: StateAction, number: int) -> None:
-        """An action is committed: of a session, of a terminal, or of something that nobody observes here."""
+        """Observe a committed action of a session or of a terminal. Actions of other channels are ignored."""
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
             if (view := self._view(channel, action)) is not None:
@@ -140,7 +140,7 @@ class Observer(WorkspacePart):
                     self._tell(self._identities.of_session(session), number, told)
 
     def _view(self, uri: str, action: StateAction | None = None) -> SessionEvents | None:
-        """The view of a session, as it was before the action."""
+        """Return the view of a session, as it was before the action."""
         view, session = self._views.get(uri), self._host.sessions.peek(uri)
         if view is None and session is not None:
             # It was not in memory, so nothing ran in it, or it is new.
@@ -155,7 +155,7 @@ class Observer(WorkspacePart):
         return view
 
     def _heard(self, number: int, event: dict[str, Any]) -> None:
-        """An event of the relay's own is committed: what it means for the sessions that it is about."""
+        """Publish what a committed event of the relay means for the sessions that it is about."""
         kind, data = event["type"], event["data"]
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")
@@ -182,13 +182,13 @@ class Observer(WorkspacePart):
     # -- telling -------------------------------------------------------------------------------------------
 
     def reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
-        """A session elsewhere tells what was observed in it."""
+        """Publish the events that a session elsewhere has reported."""
         if self._listeners:
             masked = self._host.redactor.redact_value(list(events), observed=True)
             self._tell(participant, self._host.journal.last_seq, masked)
 
     def _tell(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
-        """Pass on what the session declares, and what the relay itself knows of it."""
+        """Publish what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
         # Who is gone declares nothing any more, and is told of to the end.
@@ -206,7 +206,7 @@ class Observer(WorkspacePart):
 
 
 def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
-    """Under which names the workspace hears of a session's event, beside `session.event`."""
+    """Return the names under which the workspace publishes a session's event, beside `session.event`."""
     if event.type in _ALSO_OF_WORKSPACE:
         return [event.type.value]
     if isinstance(event, c.StatusEvent) and event.type == _Type.STATUS_CHANGED:

@@ -1,10 +1,10 @@
-"""What can be observed of a session: a view of its AHP actions, the same for every harness.
+"""The observable events of a session: a view of its AHP actions, the same for every harness.
 
     view = SessionEvents(session.live.snapshot())
     for event in view.happened(action, number, at): …
 
-The session itself may be ahead of what is committed. So the view has a state of its own, which the actions
-change as they change that of the session; what was before an action, and what is after it, is the event.
+The session itself may be ahead of what is committed. So the view has a state of its own, to which it applies
+the committed actions. An event follows from the state before an action and the state after it.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from serai.store.contract import BlobRow
 def status_events(
     status: c.AgentStatus, previous: c.AgentStatus | None, reason: str | None = None
 ) -> list[c.AgentSessionEvent]:
-    """The events of one change of status: the general one, and the one that is named after the status."""
+    """Return the events of one change of status: the general one, and the one named after the status."""
     kinds: Any = (c.StatusChanged, c.EVENT_TYPES.get(f"status.{status.value}"))
     return [kind(status=status, previous_status=previous, reason=reason) for kind in kinds if kind]
 
 
 class SessionEvents:
-    """The view of one session.
+    """The observable state of one session.
 
     Args:
-        state: The session as it is. Its completed turns are not looked at.
-        forked_from: The session of which it was made as a fork.
+        state: The state of the session. Its completed turns are not used.
+        forked_from: The session of which this one is a fork.
     """
 
     def __init__(self, state: t.SessionState, *, forked_from: str | None = None) -> None:
         self._live = LiveSession(replace(state, turns=[]))
         self._forked_from = forked_from
         self._called: dict[str, datetime] = {}
-        """The calls of the turn that were told, and since when they run."""
+        """The reported tool calls of the turn, with the time at which each began."""
         self._commands: dict[str, tuple[str, datetime]] = {}
-        """What runs and since when, by the terminal, or by the id of a command that was detected in one."""
+        """The running commands with their start, by their terminal, or by the id of a detected command."""
         self._ended: set[str] = set()
         """The terminals whose command has ended."""
 
     @property
     def status(self) -> c.AgentStatus:
-        """What the session does."""
+        """The session's status."""
         return status_of(self._live)
 
     def happened(
         self, action: a.StateAction, number: int, at: datetime, blobs: Iterable[BlobRow] = ()
     ) -> list[c.AgentSessionEvent]:
-        """What an action of the session lets one observe, with the change of status last.
+        """Return the events that an action of the session makes observable, the change of status last.
 
         Args:
-            action: What was committed.
-            number: Its number.
-            at: When.
+            action: The committed action.
+            number: Its number in the journal.
+            at: The time of the commit.
             blobs: Content that was committed lately: files before and after an edit.
         """
         live, turn = self._live, self._live.turn
@@ -124,7 +124,7 @@ class SessionEvents:
         at: datetime,
         blobs: Iterable[BlobRow],
     ) -> list[c.AgentSessionEvent]:
-        """What one observes of a call that was open before the action."""
+        """Return the events of a call that was open before the action."""
         turn, call_id, told = self._live.turn, action.tool_call_id, list[c.AgentSessionEvent]()
         after = turn.calls(call_id)[-1] if turn is not None else None
         match action:
@@ -179,14 +179,14 @@ class SessionEvents:
     def command_started(
         self, key: str, line: str, at: datetime, cwd: str | None = None
     ) -> list[c.AgentSessionEvent]:
-        """A command runs: in a terminal of its own, or one that was detected in a shell. It is told once."""
+        """Report once that a command runs: in a terminal of its own, or one that was detected in a shell."""
         if key in self._commands or key in self._ended:
             return []
         self._commands[key] = line, at
         return [c.CommandStarted(command=line, cwd=cwd)]
 
     def command_ended(self, key: str, exit_code: float | None, at: datetime) -> list[c.AgentSessionEvent]:
-        """A command has ended."""
+        """Report that a command has ended."""
         if key not in self._commands:
             return []
         line, started_at = self._commands.pop(key)
@@ -200,7 +200,7 @@ class SessionEvents:
     def in_terminal(
         self, uri: str, action: a.StateAction, state: t.TerminalState, at: datetime
     ) -> list[c.AgentSessionEvent]:
-        """What an action of a terminal that the session holds lets one observe."""
+        """Return the events that an action of a terminal makes observable. The session holds the terminal."""
         claim, told = state.claim, list[c.AgentSessionEvent]()
         if isinstance(claim, t.TerminalSessionClaim) and claim.turn_id is not None:
             told = self.command_started(uri, state.title, at, state.cwd)
@@ -219,7 +219,7 @@ class SessionEvents:
 
 
 def _reason(action: a.StateAction) -> str | None:
-    """Why a status has changed, where the action says so."""
+    """Return why a status has changed, where the action says so."""
     match action:
         case a.SessionErrorAction(error=error) | a.SessionCreationFailedAction(error=error):
             return error.error_type
@@ -286,12 +286,12 @@ def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> c.Fi
 
 
 def _content(side: t.FileEditSide, blobs: Iterable[BlobRow]) -> bytes | None:
-    """What is in a file on one side of an edit, as far as it is at hand."""
+    """Return the content of a file on one side of an edit; `None` if it is not at hand."""
     return next((one.data for one in blobs if side.content.uri.endswith(one.digest)), None)
 
 
 def _input(text: str | None) -> Any:
-    """The input of a call: as JSON where it is JSON."""
+    """Return the input of a call, parsed if it is JSON."""
     if text is not None:
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(text)
@@ -303,7 +303,7 @@ def _text(content: Iterable[t.ToolResultContent] | None) -> str:
 
 
 def _open(calls: Iterable[t.ToolCallState]) -> list[t.ToolCallBase]:
-    """Those of some calls that are not over."""
+    """Return the calls that are not over."""
     over = (t.ToolCallCompletedState, t.ToolCallCancelledState)
     return [call for call in calls if isinstance(call, t.ToolCallBase) and not isinstance(call, over)]
 

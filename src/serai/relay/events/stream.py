@@ -1,10 +1,10 @@
-"""The workspace's events, in their order: live, and again from any of them that is still there.
+"""The workspace's events, in their order: live, and replayed from any event that is still stored.
 
-One mechanism serves both. A follower has a place in the order; what comes after it is read from the last few
+One mechanism serves both. A follower has a place in the order. The events after it are read from the last few
 events, which are in memory, or else from the journal. A slow follower lags behind, and misses nothing.
 
-What sessions let one observe is live only: it has a place in the same order (`<number>.<n>`) and is in no
-journal. A follower that is too slow for it is told that something is missing.
+Events that were observed in sessions are live only: they have a place in the same order (`<number>.<n>`) and
+are not stored. A follower that is too slow for them gets an event that says that some are missing.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _MESSAGES = 500
 _READ = 5000
 
 Place = tuple[int, int]
-"""A place in the order: the number of a record of the journal, and which of the live events after it."""
+"""A place in the order: the number of a journal record, and the number of a live event after it."""
 
 Wanted = Callable[[c.WorkspaceEvent], bool]
-"""Whether someone wants to hear of an event."""
+"""Function that tells whether someone wants an event."""
 
 
 class EventStream(WorkspacePart):
@@ -43,28 +43,28 @@ class EventStream(WorkspacePart):
         super().__init__(workspace)
         self._recent: deque[tuple[Place, dict[str, Any]]] = deque(maxlen=_RECENT)
         self._complete_after: Place = (0, 0)
-        """All events after this place are among the recent ones."""
+        """The place after which all events are among the recent ones."""
         self._last_lost: Place = (0, 0)
-        """The last live event that is not among them any more."""
+        """The place of the last live event that is not among the recent ones any more."""
         self._last: Place = (0, 0)
         self._messages: OrderedDict[str, c.RelayMessage] = OrderedDict()
         self._updates = 0
-        """How many messages were changed."""
+        """Number of messages that were changed."""
         self._wakes: set[asyncio.Event] = set()
         self.also: Callable[[int, dict[str, Any]], None] | None = None
-        """Hears each event as well, with its number, while somebody observes sessions."""
+        """Function that also receives each event, with its number, while somebody observes sessions."""
 
     def open(self) -> None:
-        """Begin: what is committed from now on is heard."""
+        """Begin to receive what is committed from now on."""
         self._complete_after = (self._journal.last_seq, 0)
 
     @property
     def last_id(self) -> str:
-        """The id of the last event, or of something else that happened then."""
+        """The id of the last event, or of another journal record."""
         return str(self._journal.last_seq)
 
     def heard(self, number: int, event: dict[str, Any]) -> None:
-        """An event is committed."""
+        """Add an event that is committed."""
         if event["type"] == "message.updated":
             self._updates += 1
             self._messages.pop(event["data"]["messageId"], None)
@@ -73,7 +73,7 @@ class EventStream(WorkspacePart):
             self.also(number, event)
 
     def observed(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
-        """Something was observed in a session with the record of this number. It is not kept."""
+        """Add a live event, observed in a session with the record of this number. It is not stored."""
         place = (number, self._last[1] + 1 if self._last[0] == number else 1)
         event = {"id": f"{place[0]}.{place[1]}", "type": kind, "at": at, "subject": subject, "data": data}
         self._add(place, event)
@@ -90,13 +90,13 @@ class EventStream(WorkspacePart):
             wake.set()
 
     def remember(self, message: c.RelayMessage) -> None:
-        """A message is likely to be asked for soon, as a part of events about it."""
+        """Cache a message that is likely to be part of the next events."""
         self._messages[message.id] = message
         if len(self._messages) > _MESSAGES:
             self._messages.popitem(last=False)
 
     async def starting(self, after: str | None) -> tuple[Place, Literal["live", "replay", "gap"]]:
-        """From where a follower hears, and whether anything between `after` and that is no longer there."""
+        """Return the place where a follower begins, and whether events are missing before it."""
         await self._journal.committed()
         now = (self._journal.last_seq, 0)
         if after is None:
@@ -110,12 +110,12 @@ class EventStream(WorkspacePart):
     async def follow(
         self, after: Place, wants: Wanted, *, live: bool = False
     ) -> AsyncGenerator[c.WorkspaceEvent]:
-        """Every event after a place that someone wants, as they come. Cancelling ends it.
+        """Yield every event after a place that someone wants, as they come. Cancelling ends it.
 
         Args:
             after: The place.
-            wants: Whether an event is wanted.
-            live: Whether live events are, so that it is told when some are missing.
+            wants: Tells whether an event is wanted.
+            live: True if live events are wanted, so that the follower learns when some are missing.
         """
         wake = asyncio.Event()
         self._wakes.add(wake)
@@ -136,7 +136,7 @@ class EventStream(WorkspacePart):
             self._wakes.discard(wake)
 
     def _missing(self, after: Place, until: Place) -> c.WorkspaceEvent:
-        """Says that live events are not told."""
+        """Return the event that says that live events are missing."""
         what = f"what sessions did between {_id(after)} and {_id(until)} is not told: it is not kept"
         data = {"level": "warn", "message": what, "after": _id(after), "until": _id(until)}
         return c.WorkspaceEvent(
@@ -144,7 +144,7 @@ class EventStream(WorkspacePart):
         )
 
     async def _after(self, after: Place) -> tuple[Place, list[tuple[Place, dict[str, Any]]]]:
-        """The next events after a place, and up to which place these are all."""
+        """Return the next events after a place, and the place up to which these are all."""
         if after >= self._complete_after:
             events = [one for one in self._recent if one[0] > after]
             return (events[-1][0] if events else after), events
@@ -155,12 +155,12 @@ class EventStream(WorkspacePart):
         return until, [one for one in kept if "data" in one[1]]
 
     async def _stored(self, after: int, until: int) -> list[StoredRow] | None:
-        """Events in the journal; `None` when some of them were pruned."""
+        """Read events from the journal; `None` when some of them were pruned."""
         store = self._journal.store
         return await store.replay([RELAY], after=after, until=until, max_rows=_READ, max_bytes=1 << 40)
 
     async def _told(self, place: Place, event: dict[str, Any]) -> c.WorkspaceEvent:
-        """An event as it is told: with the message and the agent that it names."""
+        """Return an event as it is published: with the message and the agent that it names."""
         if place[1]:
             return msgspec.convert({**event, "workspaceId": self._workspace.name}, c.WorkspaceEvent)
         data = dict(event["data"])

@@ -1,4 +1,4 @@
-"""A message is checked, stored and becomes a delivery for each recipient: to all of them, or to none."""
+"""Sending: checks and stores a message, and begins the deliveries to all of its recipients, or to none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
 _KINDS = {kind: c.MessageKind(kind.value) for kind in c.RoomKind}
 _ROOMS = ("#", "room-", "dm:", "group:")
-"""How the names of rooms and conversations begin."""
+"""The beginnings of the names of rooms and conversations."""
 
 
 class Post(WorkspacePart):
@@ -42,7 +42,7 @@ class Post(WorkspacePart):
         self._rooms = workspace.rooms
         self._runner = workspace.runner
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
-        """Who sends under an idempotency key at this moment."""
+        """Locks of the messages that are being sent, by their senders and idempotency keys."""
 
     async def send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
         """Send a message. Sent again under the same key, it is the same message.
@@ -67,7 +67,7 @@ class Post(WorkspacePart):
         return await self._once(key, params, sender, lambda: self._reply(params, sender, parent))
 
     async def retract(self, message: c.RelayMessage) -> c.SendResult:
-        """Take a message back: whoever has not got it never does. What was delivered stays delivered."""
+        """Retract a message: pending deliveries are cancelled. What was delivered stays delivered."""
         gone = replace(message, text=_RETRACTED, attachments=(), updated_at=self._ledger.now)
         write = RelayWrite("retract_message", (message.id, c.encode(gone)))
         writes = [write, RelayWrite("retract_words", (message.id,))]
@@ -86,7 +86,7 @@ class Post(WorkspacePart):
         metadata: c.Metadata,
         hops: int,
     ) -> c.SendResult:
-        """Tell one participant something that is no message of another: it has a reason of its own."""
+        """Send one participant a notification of the relay, which has a reason of its own."""
         params = c.SendParams(to=recipient.handle, text=text, metadata=metadata)
         room = self._rooms.conversation([sender, recipient])
         return self._keep(params, sender, room, None, reason=reason, least_hops=hops)
@@ -125,7 +125,7 @@ class Post(WorkspacePart):
     def _is_same_place(
         self, earlier: c.RelayMessage, params: c.SendParams | c.ReplyParams, sender: Participant
     ) -> bool:
-        """Whether what is sent again goes where it went before."""
+        """Tell whether a repeated message goes to the same place as before."""
         if isinstance(params, c.ReplyParams):
             return earlier.parent_id == params.message_id
         room = self._rooms.get(earlier.conversation_id or "")
@@ -184,7 +184,7 @@ class Post(WorkspacePart):
     def _masked(
         self, params: c.SendParams | c.ReplyParams, sender: Participant
     ) -> tuple[str, tuple[object, ...]]:
-        """What is stored of a message: without secrets."""
+        """Return the text and the attachments of a message without secrets."""
         observed, attachments = not sender.is_person, params.attachments
         text = self._redactor.redact(params.text, observed=observed)
         return text, attachments and self._redactor.redact_value(attachments, observed=observed)
@@ -275,7 +275,10 @@ class Post(WorkspacePart):
     def _recipients(
         self, room: KeptRoom, sender: Participant, mentioned: Sequence[Participant], *, is_reply: bool
     ) -> list[tuple[Participant, c.DeliveryReason]]:
-        """Who gets a message, and why: all members but its sender; those who muted the room if mentioned."""
+        """Return the recipients of a message, each with the reason.
+
+        These are all members but its sender; of those who muted the room, only those who are mentioned.
+        """
         named = {one.number for one in mentioned}
         is_channel = room.room.kind == c.RoomKind.CHANNEL
         members = [number for number, muted in room.members.items() if not muted or number in named]

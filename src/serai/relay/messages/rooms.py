@@ -1,4 +1,4 @@
-"""Rooms, direct and group conversations: who is in them, who does not want to hear all of it."""
+"""Rooms, direct and group conversations, with their members and those who have muted them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _NAME = re.compile(r"#?[\w][\w.-]{0,79}")
 
 @dataclass(slots=True)
 class KeptRoom:
-    """A room, and who is in it."""
+    """A room, and its members."""
 
     number: int
     key: str
     room: c.Room
     members: dict[int, bool]
-    """The numbers of its members, and whether each has muted it."""
+    """True for each member that has muted the room, by the members' numbers."""
 
 
 class Rooms(WorkspacePart):
-    """All rooms and conversations. All of them are in memory; what was said in them is not."""
+    """All rooms and conversations. They are in memory; their messages are not."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -42,7 +42,7 @@ class Rooms(WorkspacePart):
         self._by_key: dict[str, KeptRoom] = {}
 
     async def open(self) -> None:
-        """Read them."""
+        """Read all rooms and their members."""
         for number, key, data in await self._store.relay("rooms"):
             self._by_number[number] = self._by_key[key] = KeptRoom(number, key, c.decode(data, c.Room), {})
         for room, identity, muted in await self._store.relay("members"):
@@ -55,13 +55,13 @@ class Rooms(WorkspacePart):
         return self._by_number[number]
 
     def shown(self, kept: KeptRoom) -> c.Room:
-        """A room as it is told, with the handles of its members."""
+        """Return a room as callers see it, with the handles of its members."""
         handles = tuple(self._identities[number].handle for number in sorted(kept.members))
         name = kept.room.name if kept.room.kind == c.RoomKind.CHANNEL else ", ".join(handles)
         return replace(kept.room, name=name, members=handles)
 
     def mentions(self) -> Iterator[Mention]:
-        """The rooms that a message can be sent to, for who types."""
+        """Yield the rooms that a message can be sent to, for completion."""
         for kept in self:
             if kept.room.kind == c.RoomKind.CHANNEL and not kept.room.archived:
                 yield Mention(kept.room.name, "room", kept.room.topic or "")
@@ -69,14 +69,14 @@ class Rooms(WorkspacePart):
     # -- finding -------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> KeptRoom | None:
-        """The room of this name or id."""
+        """Return the room of this name or id; `None` if there is none."""
         number = name.removeprefix("room-") if name.startswith("room-") else ""
         if number.isdecimal() and (found := self._by_number.get(int(number))):
             return found
         return self._by_key.get(_key(name))
 
     def get(self, name: str, *, to_write: bool = False) -> KeptRoom:
-        """The room of this name or id.
+        """Return the room of this name or id.
 
         Raises:
             UnknownRoom: There is none.
@@ -90,7 +90,7 @@ class Rooms(WorkspacePart):
         return found
 
     def conversation(self, members: Iterable[Participant]) -> KeptRoom:
-        """The conversation of exactly these, which begins where there is none yet."""
+        """Return the conversation of exactly these members, and begin it if there is none yet."""
         numbers = sorted({member.number for member in members})
         is_direct = len(numbers) <= 2
         key = f"{'dm' if is_direct else 'group'}:{','.join(map(str, numbers))}"
@@ -100,7 +100,7 @@ class Rooms(WorkspacePart):
     # -- changing ------------------------------------------------------------------------------------------
 
     def create(self, name: str, topic: str | None, creator: Participant | None) -> KeptRoom:
-        """Make a room. Whoever makes it is in it.
+        """Make a room. Its creator is a member.
 
         Raises:
             InvalidParams: That is no name for a room.
@@ -129,24 +129,24 @@ class Rooms(WorkspacePart):
         return kept
 
     def update(self, kept: KeptRoom, room: c.Room, event: str = "room.updated") -> KeptRoom:
-        """Keep what is new of a room. Like those below it returns the room."""
+        """Store a changed room. Returns the room, as the methods below do."""
         kept.room = room
         writes = [RelayWrite("put_room", (kept.number, kept.key, c.encode(room)))]
         self._ledger.event(event, {"room": c.to_wire(room)}, writes=writes)
         return kept
 
     def join(self, kept: KeptRoom, member: Participant) -> KeptRoom:
-        """Someone is in a room from now on."""
+        """Add a member to a room."""
         return kept if member.number in kept.members else self._put(kept, member, "room.joined")
 
     def leave(self, kept: KeptRoom, member: Participant) -> KeptRoom:
-        """Someone is in a room no longer."""
+        """Remove a member from a room."""
         if kept.members.pop(member.number, None) is not None:
             self._tell("room.left", kept, member, RelayWrite("remove_member", (kept.number, member.number)))
         return kept
 
     def mute(self, kept: KeptRoom, member: Participant, *, muted: bool) -> KeptRoom:
-        """A member hears only of mentions, or of all again."""
+        """Mute a room for a member, who then receives only mentions, or unmute it."""
         if kept.members.get(member.number) is muted:
             return kept
         return self._put(kept, member, "room.muted" if muted else "room.unmuted", muted=muted)

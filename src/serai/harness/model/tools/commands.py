@@ -23,9 +23,9 @@ _MOST_SECONDS = 1800
 _MOST_BYTES = 512 * 1024
 """Most bytes that are kept of the beginning of the output, and of its end."""
 _SHOWN = 8 * 1024
-"""How much of the end of the output is shown while a command runs, in bytes."""
+"""Bytes of the end of the output that are shown while a command runs."""
 _PAUSE = 0.5
-"""How often that is shown anew, in seconds."""
+"""Seconds between two updates of that."""
 _GRACE = 2.0
 """Seconds between TERM and KILL."""
 
@@ -45,12 +45,12 @@ class RunCommand(BuiltIn):
     seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="How long it may take")] = _SECONDS
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The command, if it is on the allowlist."""
+        """Return the command, if it is on the allowlist."""
         self._check(context)
         return Preview(f"Run `{shlex.join(self.words)}`")
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Run it. Cancelling ends the command and all that it started."""
+        """Run the command. Cancelling ends it, and all that it started."""
         self._check(context)
         environ = _outside(context.folder, context.seat.environment())
         program = _program(self.words[0], environ, context.folder)
@@ -84,13 +84,13 @@ class RunCommand(BuiltIn):
 
 
 def _outside(folder: Path, environ: dict[str, str]) -> dict[str, str]:
-    """An environment whose `PATH` has nothing in the folder: what is there may be the model's own work."""
+    """Return an environment whose `PATH` has nothing in the folder: that may be the model's own work."""
     entries = environ.get("PATH", os.defpath).split(os.pathsep)
     return environ | {"PATH": os.pathsep.join(entry for entry in entries if not _is_in(entry, folder))}
 
 
 def _program(name: str, environ: dict[str, str], folder: Path) -> str:
-    """The whole path of a program. Reads the disk.
+    """Return the absolute path of a program. Reads the disk.
 
     Raises:
         CommandRefused: There is none, or it is in the folder.
@@ -106,7 +106,7 @@ def _is_in(path: str, folder: Path) -> bool:
 
 
 class _Output:
-    """What a command prints: its beginning and its end are kept, and its end is shown while it runs."""
+    """The output of a command: its beginning and its end are kept, and its end is shown while it runs."""
 
     def __init__(self, context: ToolContext, child: Child) -> None:
         self._call = context.call
@@ -118,13 +118,13 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """All of it, or its beginning and its end with a note between them."""
+        """The whole output, or its beginning and its end with a note between them."""
         note = f"\n[{self._left_out:,} bytes are left out]\n".encode() if self._left_out else b""
         text = self._kept[:_MOST_BYTES] + note + self._kept[_MOST_BYTES:]
         return text.decode(errors="replace").rstrip("\n")
 
     async def follow(self) -> None:
-        """Take what is printed until the command, and all that it started, print no more."""
+        """Read the output until the command, and all that it started, have closed it."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()
         self._reader, _ = await loop.connect_read_pipe(
@@ -143,7 +143,7 @@ class _Output:
         self._call.show(ToolResultTextContent(text=end))
 
     def close(self) -> None:
-        """Read and show no more."""
+        """Stop reading and showing."""
         if self._showing is not None:
             self._showing.cancel()
         (self._reader or self._pipe).close()

@@ -34,31 +34,31 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MOST_BYTES = 1 << 20
-"""Most bytes that are read at once, and the largest file that is searched."""
+"""Most bytes that are read at once, and the size of the largest file that is searched."""
 _MOST_ENTRIES = 2_000
 _MOST_HITS = 200
 _MOST_SECONDS = 20.0
 _LINE = 400
-"""Most characters that are shown of a line that was found."""
+"""Most characters of a found line that are shown."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 _Path = Annotated[str, Meta(description="From the working directory on, or absolute", min_length=1)]
 
 
 def _uri_in(context: ToolContext, path: str) -> str:
-    """The URI of a path that a model names, from the working directory on."""
+    """Return the URI of a path that a model names, relative to the working directory."""
     return uri_of(os.path.normpath(context.folder / path))
 
 
 def _shown_path(path: str) -> str:
-    """The path as one writes it, without what leads nowhere: two ways to write it are one."""
+    """Return the normalised path, so that one file has one spelling."""
     return os.path.normpath(path)
 
 
 async def _with_files(
     context: ToolContext, do: Callable[Concatenate[Roots, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Do something with the files that the session reaches, in a thread. Cancelling stops the waiting.
+    """Run a function on the session's files, in a thread. Cancelling stops the waiting.
 
     Raises:
         ProtocolError: The files may not be had, are not there, or are not what they should be.
@@ -69,7 +69,7 @@ async def _with_files(
 
 
 def _widened(roots: Roots, context: ToolContext) -> Roots:
-    """The session's folders, and what its tier adds. What is closed stays closed. Reads the disk."""
+    """Return the session's folders, widened by its tier. Closed paths stay closed. Reads the disk."""
     match context.situation.fs_scope_tier:
         case FsScopeTier.SANDBOXED:
             return roots
@@ -91,11 +91,11 @@ class ReadFile(BuiltIn):
     lines: Annotated[int, Meta(ge=1, description="How many; by default all")] | None = None
 
     def summary(self) -> str:
-        """Which file."""
+        """Return which file is read."""
         return f"Read `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Read it."""
+        """Read the file."""
         first = self.first_line - 1
         last = None if self.lines is None else first + self.lines
         return ToolAnswer(await _with_files(context, _text, _uri_in(context, self.path), first, last))
@@ -117,11 +117,11 @@ class ListDirectory(BuiltIn):
     path: _Path = "."
 
     def summary(self) -> str:
-        """Which directory."""
+        """Return which directory is listed."""
         return f"List `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """List it."""
+        """List the directory."""
         params = c.ResourceListParams(channel=ROOT, uri=_uri_in(context, self.path))
         found = await _with_files(context, lambda roots: list_directory(params, roots).entries)
         names = [f"{one.name}/" if one.type == c.ResourceType.DIRECTORY else one.name for one in found]
@@ -143,11 +143,11 @@ class SearchFiles(BuiltIn):
     ignore_case: bool = False
 
     def summary(self) -> str:
-        """What is looked for, and where."""
+        """Return what is searched, and where."""
         return f"Search for `{self.text}` in `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Look for it."""
+        """Search the files."""
         lines = await _with_files(context, self._search, _uri_in(context, self.path))
         return ToolAnswer("\n".join(lines) or "[nothing was found]")
 
@@ -204,7 +204,7 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
 
 
 def _text_in(directory: int, name: str) -> bytes | None:
-    """What is in a file; `None` when it is large, or no text."""
+    """Return the content of a text file; `None` for a large file, or another kind."""
     handle, info = open_regular(directory, name, name)
     try:
         data = b"".join(pieces(handle, 0, info.st_size)) if info.st_size <= _MOST_BYTES else b"\0"
@@ -217,7 +217,7 @@ def _text_in(directory: int, name: str) -> bytes | None:
 
 
 class _Before(NamedTuple):
-    """A file as it was when it was looked at."""
+    """The state of a file when it was read."""
 
     text: str
     etag: str
@@ -233,11 +233,11 @@ class _Edit(BuiltIn):
         raise NotImplementedError
 
     def pattern(self) -> str:
-        """All files of the same directory."""
+        """Return the pattern of all files in the same directory."""
         return posixpath.join(posixpath.dirname(_shown_path(self.path)), "*")
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The edit, on the file as it is now."""
+        """Show the edit, on the file as it is now."""
         uri = _uri_in(context, self.path)
         before = await _with_files(context, _look, uri)
         edit = file_edit(
@@ -247,7 +247,7 @@ class _Edit(BuiltIn):
         return Preview(what, [edit], shown={uri: before and before.etag})
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Make it."""
+        """Make the edit."""
         uri = _uri_in(context, self.path)
         before = await _with_files(context, _look, uri)
         etag = before and before.etag
@@ -272,7 +272,7 @@ class WriteFile(_Edit):
     content: str
 
     def after(self, before: str | None) -> str:
-        """All of it."""
+        """Return the whole content."""
         del before
         return self.content
 
@@ -287,7 +287,7 @@ class EditFile(_Edit):
     everywhere: Annotated[bool, Meta(description="Replace it wherever it stands")] = False
 
     def after(self, before: str | None) -> str:
-        """The file with the new text.
+        """Return the file with the new text.
 
         Raises:
             ToolFailed: The old one is not there, or not only once.
@@ -305,7 +305,7 @@ class EditFile(_Edit):
 
 
 def _look(roots: Roots, uri: str) -> _Before | None:
-    """The file as it is now; `None` when it is not there.
+    """Return the file as it is now; `None` when it does not exist.
 
     Raises:
         ProtocolError: It may not be written.

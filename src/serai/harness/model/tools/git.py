@@ -22,7 +22,7 @@ _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submod
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _DRIVERS = r"^filter\..*\.(clean|smudge|process|required)$"
 _MOST_SHOWN = 50
-"""Most files that are named to whoever is asked."""
+"""Most files that a person sees in the question."""
 
 
 class _Checkout:
@@ -34,7 +34,7 @@ class _Checkout:
 
     @classmethod
     async def of(cls, context: ToolContext) -> _Checkout:
-        """Find it.
+        """Find the repository.
 
         Raises:
             ToolFailed: There is none.
@@ -57,17 +57,17 @@ class _Checkout:
         return cls(repository, tuple(word for setting in off for word in ("-c", setting)))
 
     async def run(self, *arguments: str, doing: str, data: bytes = b"") -> bytes:
-        """What a command prints."""
+        """Run a git command, and return its output."""
         answer = await self.repository.run(*self._quiet, *arguments, doing=doing, data=data, grace=2.0)
         return answer.output
 
     async def changed(self, within: Sequence[str]) -> list[str]:
-        """The files that have changed, from the repository's directory on."""
+        """List the changed files, relative to the repository's directory."""
         listed = (await self.run(*_STATUS, "-z", "--", *within, doing="see what has changed")).split(b"\0")
         return [os.fsdecode(line[3:]).removeprefix(self.repository.prefix) for line in listed if line]
 
     def inside(self, paths: Sequence[str], context: ToolContext) -> list[str]:
-        """Paths that a model names, from the repository's directory on.
+        """Return paths that a model names, relative to the repository's directory.
 
         Raises:
             ToolFailed: One is outside.
@@ -87,7 +87,7 @@ class GitStatus(BuiltIn):
     asking, is_idempotent = Asking.NEVER, True
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Look at it."""
+        """Run `git status`."""
         checkout = await _Checkout.of(context)
         printed = await checkout.run(*_STATUS, "--branch", "--", ".", doing="see what has changed")
         return ToolAnswer(printed.decode(errors="replace").rstrip("\n"))
@@ -103,11 +103,11 @@ class GitDiff(BuiltIn):
     path: Annotated[str, Meta(description="A file or directory", min_length=1)] | None = None
 
     def summary(self) -> str:
-        """Which changes."""
+        """Return which changes are shown."""
         return f"See the changes{f' to `{self.path}`' if self.path else ''}"
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Look at them."""
+        """Run `git diff`."""
         checkout = await _Checkout.of(context)
         within = checkout.inside([self.path], context) if self.path else ["."]
         how = ["--cached"] if self.staged else []
@@ -125,7 +125,7 @@ class GitCommit(BuiltIn):
     paths: Annotated[list[str], Meta(description="Files; by default all that have changed")] | None = None
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The files. Where none are named, these and no others are committed."""
+        """List the files. Where none are named, exactly these are committed."""
         files = await self._files(context, await _Checkout.of(context))
         listed = [f"- `{name}`" for name in files[:_MOST_SHOWN]]
         if len(files) > _MOST_SHOWN:
@@ -134,7 +134,7 @@ class GitCommit(BuiltIn):
         return Preview(what, shown={"files": files})
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Commit them."""
+        """Commit the files."""
         checkout = await _Checkout.of(context)
         shown = context.shown.get("files") if self.paths is None else None
         files = shown or await self._files(context, checkout)

@@ -14,7 +14,7 @@ from serai.errors import ToolFailed
 from serai.harness.model.tool import BuiltIn, Preview, ToolAnswer, ToolContext
 
 _SECONDS = 60.0
-"""How long a request may take in all."""
+"""Longest time of a request, in seconds."""
 _MOST_BYTES = 1 << 20
 """Most bytes that are read of an answer."""
 _REDIRECTS = 5
@@ -34,12 +34,12 @@ class HttpRequest(BuiltIn):
     body: str | None = None
 
     def pattern(self) -> str:
-        """The same method at the same server."""
+        """Return the pattern of the same method at the same server."""
         parts = urlsplit(self.url)
         return f"{self.method} {parts.scheme}://{parts.netloc}/*"
 
     async def preview(self, context: ToolContext) -> Preview:
-        """All of it. The name is not resolved yet: to ask for it would tell the network of it already."""
+        """Show the whole request. The name is not resolved yet: that would already tell the network."""
         del context
         self._check()
         sent = [f"{name}: {value}" for name, value in self.headers.items()]
@@ -48,7 +48,7 @@ class HttpRequest(BuiltIn):
         return Preview("\n".join([f"Send `{self.method} {self.url}`", *quoted]))
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Send it. Redirects are followed for what only reads."""
+        """Send the request. Redirects are followed for requests that only read."""
         self._check()
         client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.address_guard")
         httpx = client_module.httpx2
@@ -71,7 +71,7 @@ class HttpRequest(BuiltIn):
             raise ToolFailed(f"{self.url} cannot be had: {error or type(error).__name__}") from None
 
     def _check(self) -> None:
-        """Refuse what is no request.
+        """Check the request.
 
         Raises:
             ToolFailed: It is no address, or a header may not be set.

@@ -4,9 +4,9 @@
     tools, notices = await servers.tools(agent, customized.servers)  # before each turn
     await servers.close()                                            # with the session
 
-A server is connected when it is first needed, and stays so until it is no longer wanted. One that fails is a
-notice, and is tried again with the next turn. The SDK takes a second to import: that happens with the first
-server, on a thread.
+A server is connected when it is first needed, and stays so until it is no longer wanted. The failure of a
+server is a notice, and it is tried again with the next turn. The SDK takes a second to import, so the first
+server does that on a thread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpServerSettings(msgspec.Struct, frozen=True):
-    """How a server is reached: by a command, or at a URL. Values may be references to secrets."""
+    """The settings of a server: its command or its URL. Values may be references to secrets."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -49,7 +49,7 @@ class McpServerSettings(msgspec.Struct, frozen=True):
 
 
 def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
-    """Read them as agents' files, and those of other tools, have them.
+    """Read the settings from the fields of an agent's file, or of another tool's file.
 
     Raises:
         ConfigInvalid: Something in them is not what it should be.
@@ -70,7 +70,7 @@ def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
 
 
 class McpServers:
-    """The servers of one session.
+    """The MCP servers of one session.
 
     Args:
         seat: The session.
@@ -85,7 +85,7 @@ class McpServers:
     async def tools(
         self, agent: AgentFile, definitions: Iterable[Definition]
     ) -> tuple[list[ModelTool], list[str]]:
-        """What the servers offer now, and notices of why some do not.
+        """Return the tools of all servers, and notices about servers that have failed.
 
         The servers are those of the agent, and of customisations that may run. Servers that are no longer
         wanted, or have failed, are ended first. Cancelling leaves the servers that are being connected to the
@@ -122,13 +122,13 @@ class McpServers:
         return list(tools.values()), notices
 
     async def close(self) -> None:
-        """End all servers. To do it again does no harm."""
+        """End all servers. Ending them again does no harm."""
         connections, self._connections = self._connections, {}
         await asyncio.gather(*(connection.close() for connection in connections.values()))
 
 
 class _Connection:
-    """A server, held by a task of its own: what the SDK opens, the same task has to close."""
+    """A server, held by a task of its own: the task that opens the SDK's connection also has to close it."""
 
     def __init__(
         self,
@@ -141,11 +141,11 @@ class _Connection:
         self.name = name
         self.settings = settings
         self.problem = ""
-        """Why it cannot be used."""
+        """The reason why it cannot be used."""
         self.client: Any = None
         self.tools: list[Any] = []
         self.is_broken = False
-        """Whether it is to be connected anew."""
+        """True if it has to be connected again."""
         self._seat = seat
         self._leaving = asyncio.Event()
         self._ready = asyncio.Event()
@@ -173,7 +173,7 @@ class _Connection:
             self.fail(ToolFailed(f"it did not answer in {_START_SECONDS:g} s"))
 
     def fail(self, error: BaseException) -> str:
-        """The server has failed. Returns why."""
+        """Mark the server as failed. Returns the reason."""
         while isinstance(error, BaseExceptionGroup):
             error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
         said = str(error) if isinstance(error, SeraiError) else f"{type(error).__name__}: {error}"
@@ -206,7 +206,7 @@ class _Connection:
 
 
 def _tool(connection: _Connection, told: Any) -> ModelTool:
-    """A tool of a server. Whoever trusts the server trusts its word that a tool only reads."""
+    """Return a tool of a server. The server's word that a tool only reads is trusted, as the server is."""
     hints = told.annotations
     title = told.title or (hints.title if hints else None) or f"{connection.name}: {told.name}"
     only_reads = bool(hints and hints.read_only_hint)
@@ -224,7 +224,7 @@ def _tool(connection: _Connection, told: Any) -> ModelTool:
 
 
 def _shown(title: str, given: Mapping[str, Any]) -> str:
-    """The tool, with all of the input."""
+    """Return the description of a call, with the whole input."""
     shown = msgspec.json.format(msgspec.json.encode(given)).decode()
     return f"{title}\n\n```json\n{shown}\n```"
 

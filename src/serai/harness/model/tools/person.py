@@ -25,11 +25,11 @@ class AskUser(BuiltIn):
     )
 
     def summary(self) -> str:
-        """The question."""
+        """Return the question."""
         return self.question
 
     async def run(self, context: ToolContext) -> ToolAnswer:
-        """Ask it. It has the same id when the call runs again after a restart."""
+        """Ask the question. It keeps its id when the call runs again after a restart."""
         request_id = f"{context.call.id}-question"
         asked = t.SessionInputRequest(id=request_id, message=self.question, questions=[self._asked()])
         answers = await context.turn.ask(asked)

@@ -33,11 +33,11 @@ _KINDS: tuple[type[BuiltIn], ...] = (
     AskUser,
 )
 BUILT_IN_TOOLS = tuple(kind.tool() for kind in _KINDS)
-"""The tools that every agent has, unless its file names those that it has."""
+"""The tools of every agent whose file does not list its tools."""
 
 
 def is_tool_name(name: str) -> bool:
-    """Whether an agent's file may name a tool so: a built-in one, one of the relay, or one of MCP.
+    """Tell whether an agent's file may name a tool so: a built-in tool, one of the relay, or one of MCP.
 
     A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
     """
@@ -46,7 +46,7 @@ def is_tool_name(name: str) -> bool:
 
 
 def narrowed(tools: Iterable[ModelTool], names: Iterable[str] | None) -> dict[str, ModelTool]:
-    """The tools that names leave, by name; `None` leaves all. Of two with one name the first counts."""
+    """Return the named tools; all for `None`. Of two tools with one name the first counts."""
     wanted = None if names is None else tuple(names)
     left: dict[str, ModelTool] = {}
     for tool in tools:
@@ -58,11 +58,11 @@ def narrowed(tools: Iterable[ModelTool], names: Iterable[str] | None) -> dict[st
 # -- the relay's ------------------------------------------------------------------------------------------
 
 _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
-"""What is not the same when it is done twice."""
+"""The tools whose repetition has another effect."""
 
 
 async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[ModelTool]:
-    """The relay's tools for the agent of a session, given its URI, with one for each action it may use.
+    """Return the relay's tools for the agent of a session, with one tool for each action that it may use.
 
     Nobody is asked: the relay's policy says who may do what.
     """
