@@ -94,7 +94,7 @@ class Actions(WorkspacePart):
         described = c.ActionDescriptor(**asdict(params), owner=owner.handle)
         described = replace(described, description=self._masked(params.description))
         if not any(one.connection is link for one in self._actions.values()):
-            link.when_closed(lambda: self._left(link))
+            link.when_closed(lambda: self._connection_closed(link))
         self._actions[params.name] = _Registered(described, run, owner, link, may_ask)
         data: dict[str, Any] = {"action": described.name, "description": described.description}
         if params.available_to is not None:
@@ -102,7 +102,7 @@ class Actions(WorkspacePart):
         self._ledger.event("action.registered", data, actor=owner.identity.id)
         return described
 
-    def build_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
+    def add_built_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
         """Add an action that the host itself does."""
         described = c.ActionDescriptor(**asdict(params))
         self._actions[params.name] = _Registered(described, run, None, self, may_ask)
@@ -120,7 +120,7 @@ class Actions(WorkspacePart):
         del self._actions[params.name]
         return c.Empty()
 
-    def _left(self, connection: object) -> None:
+    def _connection_closed(self, connection: object) -> None:
         """Remove the actions that were registered over a connection that is gone."""
         self._actions = {name: one for name, one in self._actions.items() if one.connection is not connection}
 
@@ -164,7 +164,7 @@ class Actions(WorkspacePart):
                 invocation_id=invocation_id, name=params.name, input=params.input, caller=who.identity
             )
             begun = c.InvokeResult(invocation_id=invocation_id)
-            self._tell(begun, call, action.owner, {"input": params.input})
+            self._record(begun, call, action.owner, {"input": params.input})
             task = self._running[key] = asyncio.create_task(self._run(action, call, caller, who))
             task.add_done_callback(lambda _: self._running.pop(key, None))
         if params.wait_ms > 0:
@@ -186,7 +186,7 @@ class Actions(WorkspacePart):
             known = kept.result.invocation_id
             call = c.ActionRunParams(invocation_id=known, name=kept.name, caller=who.identity)
             outcome = _failed(kept.result, "handler_failed", "the host was stopped while it ran")
-            self._tell(outcome, call, owner, {"error": outcome.error, "code": outcome.code})
+            self._record(outcome, call, owner, {"error": outcome.error, "code": outcome.code})
             self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
@@ -207,7 +207,7 @@ class Actions(WorkspacePart):
             data["reason"] = data.pop("error")
         else:
             data["durationMs"] = round((time.monotonic() - started) * 1000)
-        self._tell(outcome, call, action.owner, data)
+        self._record(outcome, call, action.owner, data)
         if not self._awaited[who.number, call.invocation_id]:
             self._send(action.owner, call, who, outcome, hops)
         return outcome
@@ -271,7 +271,7 @@ class Actions(WorkspacePart):
     def _masked(self, value: Any) -> Any:
         return self._redactor.redact_value(value, observed=True)
 
-    def _tell(
+    def _record(
         self, result: c.InvokeResult, call: c.ActionRunParams, owner: Participant | None, data: dict[str, Any]
     ) -> None:
         """Store a decision, so that a repeated invocation is recognised, and publish it as an event."""

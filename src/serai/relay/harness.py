@@ -238,7 +238,7 @@ class Registration:
         while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
             self._tasks.popitem(last=False)
 
-    async def asked(self, method: str, params: Any) -> Any:
+    async def answer(self, method: str, params: Any) -> Any:
         """Let the session do what the relay asks: with a message, or as a whole. Returns the answer."""
         session = self._session
         if method == "receiveMessage":

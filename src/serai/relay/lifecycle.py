@@ -110,7 +110,7 @@ class Lifecycle(WorkspacePart):
         seconds = params.lease_seconds or self._workspace.policy.lease.total_seconds()
         return c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=shown)
 
-    async def do(
+    async def operate(
         self, operation: c.LifecycleOperation, caller: Caller, params: c.OperationParams
     ) -> c.OperationResult:
         """Do an operation on the session of an agent.
@@ -134,7 +134,7 @@ class Lifecycle(WorkspacePart):
             await session.agent()
         c.require(queue.capabilities, operation, agent=agent.handle)
         if session is not None:
-            told = await self._here(session, operation, params.reason)
+            told = await self._operate_here(session, operation, params.reason)
         else:
             assert isinstance(queue, AdapterQueue)  # noqa: S101 - an inbox declares no operation
             told = await queue.operate(operation, params.reason)
@@ -158,7 +158,7 @@ class Lifecycle(WorkspacePart):
         if caller.role != c.Role.OWNER and not is_own and not is_parent:
             raise Forbidden(f"{agent.handle} is neither you nor an agent that you made")
 
-    async def _here(
+    async def _operate_here(
         self, session: Session, operation: c.LifecycleOperation, reason: str | None
     ) -> dict[str, Any]:
         """Do an operation on a session of this host. Returns an answer like that of a session elsewhere."""
@@ -177,7 +177,7 @@ class Lifecycle(WorkspacePart):
 
     # -- the same, as actions ------------------------------------------------------------------------------
 
-    def add_to(self, actions: Actions) -> None:
+    def add_actions(self, actions: Actions) -> None:
         """Add the operations to the actions."""
         status = "What an agent does right now, and what waits for it"
         pause = "Let nothing enter an agent's session by itself"
@@ -190,7 +190,7 @@ class Lifecycle(WorkspacePart):
         )
         for name, description, schema, run, may_ask in table:
             described = c.ActionRegisterParams(name=name, description=description, input_schema=schema)
-            actions.build_in(described, run, may_ask)
+            actions.add_built_in(described, run, may_ask)
 
     async def _create(self, call: c.ActionRunParams, caller: Caller) -> Any:
         wanted: dict[str, str] = call.input
@@ -225,7 +225,7 @@ class Lifecycle(WorkspacePart):
     async def _operate(self, call: c.ActionRunParams, caller: Caller) -> Any:
         operation = c.LifecycleOperation(call.name.removeprefix("agent."))
         params = c.OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
-        return c.to_wire(await self.do(operation, caller, params))
+        return c.to_wire(await self.operate(operation, caller, params))
 
 
 def _check_ways(params: c.RegisterParams, caller: Caller) -> None:

@@ -76,7 +76,7 @@ class RelayMethods(WorkspacePart):
             "webhooks": workspace.webhooks,
         }
         self._methods: dict[str, Callable[[Caller, Any], Any]] = {
-            f"sessions.{operation}": partial(workspace.lifecycle.do, operation)
+            f"sessions.{operation}": partial(workspace.lifecycle.operate, operation)
             for operation in c.LifecycleOperation
         }
         for name in c.METHODS:
@@ -109,13 +109,13 @@ class RelayMethods(WorkspacePart):
             case KeptRoom():
                 return self._rooms.shown(result)
             case c.DeliveryRecord():
-                return (await self._told([result]))[0]
+                return (await self._shown([result]))[0]
             case c.SendResult() | c.DeliveriesResult():
-                return replace(result, deliveries=await self._told(result.deliveries))
+                return replace(result, deliveries=await self._shown(result.deliveries))
             case _:
                 return result
 
-    async def _told(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
+    async def _shown(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
         """Return records as callers see them: with the agent's handle, and the number of their commit."""
         told: list[c.DeliveryRecord] = []
         for record in records:
@@ -136,7 +136,7 @@ class RelayMethods(WorkspacePart):
             c.require(sender.capabilities, c.MessageUse.SEND, agent=sender.identity.name)
         return sender
 
-    def _about(self, caller: Caller, name: str | None) -> Participant:
+    def _participant(self, caller: Caller, name: str | None) -> Participant:
         """Return the participant that a call is about: someone else only if the owner calls."""
         speaker = self._workspace.speaker(caller)
         if name is None:
@@ -174,7 +174,7 @@ class RelayMethods(WorkspacePart):
         self._workspace.events.remember(result.message)
         seconds = _seconds(params.timeout_ms)
         outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
-        return replace(result, deliveries=await self._told(outcomes))
+        return replace(result, deliveries=await self._shown(outcomes))
 
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)
@@ -211,10 +211,10 @@ class RelayMethods(WorkspacePart):
 
     async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        return self._rooms.join(kept, _present(self._about(caller, params.agent)))
+        return self._rooms.join(kept, _present(self._participant(caller, params.agent)))
 
     async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
-        return self._rooms.leave(self._channel(caller, params.room), self._about(caller, params.agent))
+        return self._rooms.leave(self._channel(caller, params.room), self._participant(caller, params.agent))
 
     async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
@@ -237,7 +237,7 @@ class RelayMethods(WorkspacePart):
         )
 
     async def _rooms_mute(self, caller: Caller, params: c.MuteParams) -> KeptRoom:
-        kept, member = self._inboxes.room(caller, params.room), self._about(caller, params.agent)
+        kept, member = self._inboxes.room(caller, params.room), self._participant(caller, params.agent)
         if member.number not in kept.members:
             raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
         return self._rooms.mute(kept, member, muted=params.muted)
@@ -254,7 +254,7 @@ class RelayMethods(WorkspacePart):
 
     def _adapter(self, caller: Caller, name: str) -> AdapterQueue:
         """Return the queue of a session elsewhere that the caller may act for."""
-        agent = self._about(caller, name)
+        agent = self._participant(caller, name)
         queue = self._workspace.queue_of(agent)
         if not isinstance(queue, AdapterQueue):
             raise Forbidden(f"{agent.handle} has not registered", remedy="Call sessions.register first")
@@ -292,7 +292,7 @@ class RelayMethods(WorkspacePart):
     async def _deliveries_list(self, caller: Caller, params: c.DeliveriesListParams) -> c.DeliveriesResult:
         agent = self._identities.get(params.agent) if params.agent else None
         if caller.role == Role.AGENT:
-            agent = self._about(caller, params.agent)
+            agent = self._participant(caller, params.agent)
         number = agent.number if agent else None
         state, limit = params.state.value if params.state else "", max(1, min(params.limit, _PAGE))
         await self._host.journal.committed()
@@ -344,7 +344,7 @@ class RelayMethods(WorkspacePart):
         return await self._runner.retry(params.delivery_id)
 
     async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
-        agent = self._about(caller, params.agent)
+        agent = self._participant(caller, params.agent)
         is_owner = caller.role == Role.OWNER
         flushed = await self._runner.flush(agent, params.mode, params.delivery_id, approves=is_owner)
         return c.DeliveriesResult(deliveries=tuple(flushed))

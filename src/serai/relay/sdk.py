@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _ASKED = ("actions.run", "receiveMessage", "flush", "cancel", *c.LifecycleOperation)
 """The methods that the relay calls. All but the first name an agent registered over the connection."""
 
-_led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
+_chain: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
 """The chain of messages that a handler continues: its length, and the listeners in it."""
 
 EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
@@ -89,8 +89,8 @@ class Relay:
         """The sessions that are registered over this connection, by their handles."""
         self._connection = Connection(
             transport,
-            self._heard,
-            {method: partial(self._asked, method) for method in _ASKED},
+            self._on_notification,
+            {method: partial(self._on_request, method) for method in _ASKED},
             self._ended,
             codec=CODEC,
             most_requests=MOST_UNDER_WAY,
@@ -165,7 +165,7 @@ class Relay:
         """
         if self._subscribing:
             await asyncio.wait(self._subscribing)  # what comes of the call is heard
-        if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
+        if (led_by := _chain.get()) and method in {"messages.send", "messages.reply"}:
             params["metadata"] = {**params.get("metadata", {}), **led_by}
         return await self._call(method, {key: value for key, value in params.items() if value is not None})
 
@@ -173,14 +173,14 @@ class Relay:
         try:
             return c.convert(await self._connection.request(method, params), c.METHODS[method][1])
         except ProtocolError as error:
-            raise _raised(error) from None
+            raise _error_of(error) from None
 
-    async def _asked(self, method: str, params: Any) -> Any:
+    async def _on_request(self, method: str, params: Any) -> Any:
         """Let the session, or the action's handler, answer the relay. Exceptions become the answer."""
         try:
             if method == "actions.run":
                 return await self._run_action(c.convert(params, c.ActionRunParams))
-            return await self.registrations[c.convert(params, c.AgentParams).agent].asked(method, params)
+            return await self.registrations[c.convert(params, c.AgentParams).agent].answer(method, params)
         except SeraiError:
             raise
         except Exception as error:
@@ -275,7 +275,7 @@ class Relay:
     def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
-    def _heard(self, method: str, params: Any) -> None:
+    def _on_notification(self, method: str, params: Any) -> None:
         if method == "event":
             self._queue(params["subscription"]).put_nowait(c.convert(params["event"], c.WorkspaceEvent))
 
@@ -376,7 +376,7 @@ class Relay:
             heard_by: list[str] = before.get("listeners", [])
             if own in heard_by:
                 return  # it led to this itself: it would tell of its own messages for ever
-            _led_by.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
+            _chain.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
             outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome
@@ -384,7 +384,7 @@ class Relay:
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
-def _raised(error: ProtocolError) -> SeraiError:
+def _error_of(error: ProtocolError) -> SeraiError:
     """Return an error of the relay, as an instance of the class that has its code."""
     data: dict[str, Any] = error.data or {}
     if data.get("code") == CapabilityUnsupported.code:

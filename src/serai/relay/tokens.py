@@ -162,7 +162,7 @@ class RelayTokens(WorkspacePart):
             return has, kept.info
         return self._create(None, link.name or _name_of(name) or "a device", link.role)
 
-    def lend(self, agent: Participant) -> str:
+    def token_for(self, agent: Participant) -> str:
         """Return the token for the agent of a session. It lasts as long as this host and the session.
 
         It is written nowhere.

@@ -181,7 +181,7 @@ class RelayTools(WorkspacePart):
     @_tool("Receive the messages that wait until you look, and see what is unread.")
     async def _check_inbox(self, caller: Caller, *, limit: _Limit = 50, peek: _Peek = False) -> Any:
         inbox = await self._do(caller, "inbox.get", c.InboxParams(limit=limit, peek=peek))
-        return _without_nothing(
+        return _without_empty(
             messages=[self._message(message) for message in inbox.messages],
             mentions=[message.id for message in inbox.mentions],
             unread={one.room.name: one.unread for one in (*inbox.rooms, *inbox.conversations)},
@@ -218,12 +218,12 @@ class RelayTools(WorkspacePart):
         hello = await self._do(caller, "hello", c.Empty())
         found = await self._do(caller, "agents.list", c.AgentsListParams())
         agents = [
-            _without_nothing(
+            _without_empty(
                 agent=one.identity.handle, kind=one.identity.kind, status=one.status, waiting=one.waiting
             )
             for one in found.agents
         ]
-        return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
+        return _without_empty(you=hello.identity and hello.identity.handle, agents=agents)
 
     @_tool("The rooms, and the conversations that you are in.")
     async def _list_rooms(self, caller: Caller) -> Any:
@@ -293,7 +293,7 @@ class RelayTools(WorkspacePart):
         found = await self._do(caller, "actions.list", c.Empty())
         return {
             "actions": [
-                _without_nothing(
+                _without_empty(
                     name=one.name, by=one.owner, description=one.description, input=one.input_schema
                 )
                 for one in found.actions
@@ -317,30 +317,30 @@ class RelayTools(WorkspacePart):
         told = {"invocation": result.invocation_id, "state": result.state}
         if result.state == c.ActionState.COMPLETED:
             return told | {"output": result.output}
-        return told | _without_nothing(code=result.code, error=result.error)  # or a message tells later
+        return told | _without_empty(code=result.code, error=result.error)  # or a message tells later
 
     # -- how things are told -------------------------------------------------------------------------------
 
     def _sent(self, result: c.SendResult) -> dict[str, Any]:
         deliveries = [self._delivery(record) for record in result.deliveries]
         told = {"message": result.message.id, "deliveries": deliveries}
-        return told | _without_nothing(unknownMentions=list(result.unknown_mentions))
+        return told | _without_empty(unknownMentions=list(result.unknown_mentions))
 
     def _delivery(self, record: c.DeliveryRecord) -> dict[str, Any]:
         answer = record.answer
-        return {"to": record.agent, "delivery": record.id} | _without_nothing(
+        return {"to": record.agent, "delivery": record.id} | _without_empty(
             state=record.state,
             mode=record.mode if record.requested_mode else None,
             waitsFor=record.waits_for,
             error=record.error,
-            answer=answer and _without_nothing(state=answer.state, text=answer.text, reply=answer.reply_id),
+            answer=answer and _without_empty(state=answer.state, text=answer.text, reply=answer.reply_id),
         )
 
     def _message(self, message: c.RelayMessage, most: int | None = None) -> dict[str, Any]:
         return {
             "message": message.id,
             "from": self._identities.get(message.sender.id).handle,
-        } | _without_nothing(
+        } | _without_empty(
             room=message.channel and message.channel.name,
             thread=message.thread_id,
             at=f"{message.created_at:%Y-%m-%dT%H:%M:%SZ}",
@@ -370,8 +370,8 @@ def _until(wait: int) -> dict[str, Any]:
 
 
 def _room(room: c.Room) -> dict[str, Any]:
-    return {"room": room.name} | _without_nothing(topic=room.topic, members=list(room.members))
+    return {"room": room.name} | _without_empty(topic=room.topic, members=list(room.members))
 
 
-def _without_nothing(**told: Any) -> dict[str, Any]:
+def _without_empty(**told: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}

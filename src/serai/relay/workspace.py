@@ -58,7 +58,7 @@ class Workspace:
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
-        self.lifecycle.add_to(self.actions)
+        self.lifecycle.add_actions(self.actions)
         self.tokens = RelayTokens(self)
         self.events = EventStream(self)
         self.observer = Observer(self)
@@ -81,7 +81,7 @@ class Workspace:
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self.events.heard
+        self.ledger.heard = self.events.add
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, c.IdentityKind.HUMAN)
         self.host.postman = self._postman
@@ -255,7 +255,7 @@ class Workspace:
     ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Yield events after a place. What sessions let one observe is among them if the types include it."""
         live = wants_live(params.types)
-        leave = self.observer.attend() if live else None
+        leave = self.observer.watch() if live else None
         try:
             async with contextlib.aclosing(self.events.follow(after, wants, live=live)) as events:
                 async for event in events:

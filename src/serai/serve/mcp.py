@@ -58,7 +58,9 @@ class McpEndpoint:
     async def access(self, session: str) -> RelayAccess:
         """How the agent of a session reaches the tools. Waits until the port listens."""
         url = await asyncio.shield(self._url)
-        return RelayAccess(url, self._workspace.tokens.lend(self._workspace.identities.of_session(session)))
+        return RelayAccess(
+            url, self._workspace.tokens.token_for(self._workspace.identities.of_session(session))
+        )
 
     async def close(self) -> None:
         """Notify nobody any more."""

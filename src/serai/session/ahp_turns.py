@@ -38,7 +38,7 @@ def messages_of_turns(
     """
     messages: list[SessionMessage] = []
     for turn in turns:
-        rows = [(SessionMessageRole.USER, _said(turn)), *_answered(turn)]
+        rows = [(SessionMessageRole.USER, _person_parts(turn)), *_answer_rows(turn)]
         for number, (role, content) in enumerate(rows, 1):
             is_answer = role is SessionMessageRole.ASSISTANT and turn.usage is not None
             messages.append(
@@ -55,7 +55,7 @@ def messages_of_turns(
     return messages
 
 
-def _said(turn: ahp.Turn) -> list[DurableContentPart]:
+def _person_parts(turn: ahp.Turn) -> list[DurableContentPart]:
     """Return a person's message. Embedded bytes are replaced by a handle."""
     said: list[DurableContentPart] = [TextPart(text=turn.user_message.text)]
     for number, attachment in enumerate(turn.user_message.attachments or (), 1):
@@ -67,7 +67,7 @@ def _said(turn: ahp.Turn) -> list[DurableContentPart]:
     return said
 
 
-def _answered(turn: ahp.Turn) -> list[_Row]:
+def _answer_rows(turn: ahp.Turn) -> list[_Row]:
     """Return the rows of an answer: calls of tools, their results, and so on, until the last text."""
     rows: list[_Row] = []
     said: list[DurableContentPart] = []
@@ -82,7 +82,7 @@ def _answered(turn: ahp.Turn) -> list[_Row]:
     for part in turn.response_parts:
         match part:
             case ahp.SystemNotificationResponsePart():
-                rows.append((SessionMessageRole.SYSTEM, [TextPart(text=_plain(part.content))]))
+                rows.append((SessionMessageRole.SYSTEM, [TextPart(text=_text_of(part.content))]))
             case ahp.ToolCallResponsePart(tool_call=ahp.ToolCallBase() as call):
                 said.append(ToolCallPart(id=call.tool_call_id, name=call.tool_name, input=_input(call)))
                 results.append(_result(call))
@@ -131,16 +131,16 @@ def _result(call: ahp.ToolCallBase) -> ToolResultPart:
             texts = [it.text for it in call.content or () if isinstance(it, ahp.ToolResultTextContent)]
             if call.error is not None:
                 texts.append(call.error.message)
-            output = "\n".join(texts) or _plain(call.past_tense_message)
+            output = "\n".join(texts) or _text_of(call.past_tense_message)
             return ToolResultPart(
                 id=call.tool_call_id, name=call.tool_name, output=output, is_error=not call.success
             )
         case ahp.ToolCallCancelledState():
-            output = _plain(call.reason_message) or f"it was not carried out ({call.reason})"
+            output = _text_of(call.reason_message) or f"it was not carried out ({call.reason})"
         case _:
             output = "it was not carried out"
     return ToolResultPart(id=call.tool_call_id, name=call.tool_name, output=output, is_error=True)
 
 
-def _plain(text: ahp.StringOrMarkdown | None) -> str:
+def _text_of(text: ahp.StringOrMarkdown | None) -> str:
     return text.markdown if isinstance(text, ahp.Markdown) else text or ""

@@ -124,8 +124,8 @@ def event_of(session_id: str, number: int, at: float, action: Mapping[str, Any])
         at: The time of the commit, in milliseconds since 1970.
         action: The action, as plain JSON.
     """
-    kind, data = _told(action["type"], action)
-    return SessionEvent(kind, session_id, number, _moment(at), data)
+    kind, data = _type_and_data(action["type"], action)
+    return SessionEvent(kind, session_id, number, _datetime(at), data)
 
 
 def started(
@@ -140,15 +140,15 @@ def started(
         settings: The session's settings. The event contains their variables.
     """
     data = {"agent": dict(agent), "variables": settings.get("variables") or {}}
-    return SessionEvent(_Type.STARTED, session_id, 1, _moment(at), data)
+    return SessionEvent(_Type.STARTED, session_id, 1, _datetime(at), data)
 
 
 def resync(session_id: str, at: float, first: int) -> SessionEvent:
     """Return the event that replaces events that are no longer there, with the number of the last one."""
-    return SessionEvent(_Type.RESYNC, session_id, first - 1, _moment(at), {"from": first})
+    return SessionEvent(_Type.RESYNC, session_id, first - 1, _datetime(at), {"from": first})
 
 
-def _told(tag: str, action: Mapping[str, Any]) -> tuple[SessionEventType, dict[str, Any]]:
+def _type_and_data(tag: str, action: Mapping[str, Any]) -> tuple[SessionEventType, dict[str, Any]]:
     if (name := _NAMES.get(tag)) is not None:
         return name, _fields(action)
     if tag == "session/toolCallReady":
@@ -172,5 +172,5 @@ def _fields(action: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _moment(at: float) -> datetime:
+def _datetime(at: float) -> datetime:
     return datetime.fromtimestamp(at / 1000, UTC)

@@ -121,14 +121,14 @@ def projected(
     seen: list[list[SessionMessage]] = []
     for turn, messages in turns.items():
         whole = turn == running or LogicalTurn(tuple(messages)).is_completed
-        seen.append([_trimmed(message) for message in (messages if whole else _in_short(messages))])
+        seen.append([_trimmed_message(message) for message in (messages if whole else _shortened(messages))])
     count = sum(map(len, seen))
     while max_messages and count > max_messages and len(seen) > 1:
         count -= len(seen.pop(0))
     return [message for messages in seen for message in messages]
 
 
-def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
+def _shortened(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
     """Return an uncompleted turn in short: the question, and a line that says which tools ran."""
     asked = [message for message in messages if message.role is SessionMessageRole.USER]
     parts = [part for message in messages for part in message.content]
@@ -144,7 +144,7 @@ def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
     return [*asked, replace(asked[-1], role=SessionMessageRole.ASSISTANT, content=(line,))]
 
 
-def _trimmed(message: SessionMessage) -> SessionMessage:
+def _trimmed_message(message: SessionMessage) -> SessionMessage:
     content = tuple(_trimmed_parts(message.content))
     return message if content == message.content else replace(message, content=content)
 

@@ -175,9 +175,9 @@ async def perform(turn: Turn) -> None:
         pieces = [text]  # a person just talks: their semicolons are their own
     try:
         for piece in pieces:
-            await stage.heed()
+            await stage.take_steering()
             await _do(stage, piece)
-        await stage.heed()
+        await stage.take_steering()
     except Stopped:
         await stage.say("So I stop here.")
 

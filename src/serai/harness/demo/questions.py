@@ -103,7 +103,8 @@ async def ask(stage: DemoStage, kind: str) -> None:
         await stage.say(f"Thank you for looking at {_URL}.")
         return
     told = [
-        f"- {question.title}: {_told(question, reply.answers.get(question.id))}" for question in questions
+        f"- {question.title}: {_answer_text(question, reply.answers.get(question.id))}"
+        for question in questions
     ]
     await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
 
@@ -123,7 +124,7 @@ def _request(request_id: str, kind: str) -> t.SessionInputRequest:
     )
 
 
-def _told(question: Question, answer: t.SessionInputAnswer | None) -> str:
+def _answer_text(question: Question, answer: t.SessionInputAnswer | None) -> str:
     default = getattr(question, "default_value", None)
     match answer:
         case None:

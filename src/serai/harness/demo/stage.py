@@ -36,7 +36,7 @@ class DemoStage:
         self._in_text = False
         self._asked = 0
 
-    async def breathe(self) -> None:
+    async def pause(self) -> None:
         """Wait as the pace says. The setting is read each time, because it may change at any moment."""
         await asyncio.sleep(PACES.get(str(self.turn.settings.get(PACE)), 0.0))
 
@@ -51,21 +51,21 @@ class DemoStage:
         self._in_text = True
         for piece in pieces:
             await self.turn.say(piece)
-            await self.breathe()
+            await self.pause()
 
     async def think(self, text: str) -> None:
         """Stream reasoning."""
         self._in_text = False
         for piece in words(text):
             await self.turn.think(piece)
-            await self.breathe()
+            await self.pause()
 
     async def notice(self, text: str) -> None:
         """Show a notice."""
         self._in_text = False
         await self.turn.notice(text)
 
-    async def heed(self, *, before_call: bool = False) -> None:
+    async def take_steering(self, *, before_call: bool = False) -> None:
         """Take a steering message, if there is one, and confirm it.
 
         Raises:
@@ -88,7 +88,7 @@ class DemoStage:
 
         It runs without a question when it was allowed for the session, or when the settings say so.
         """
-        await self.heed(before_call=True)
+        await self.take_steering(before_call=True)
         self._in_text = False
         if how.get("confirmed") is None and self.may_run(name):
             how["confirmed"] = ToolCallConfirmationReason.SETTING.value

@@ -90,7 +90,7 @@ async def work(stage: DemoStage, argument: str) -> None:
         await asyncio.sleep(min(every, left))
         steps += 1
         await stage.turn.say(f"\n- step {steps}: {clock() - begun:.1f} of {seconds:g} s")
-        await stage.heed()
+        await stage.take_steering()
     await stage.say(f"Done, after {steps} step{'' if steps == 1 else 's'}.")
 
 

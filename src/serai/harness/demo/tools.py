@@ -40,7 +40,7 @@ OPTIONS = [
 # -- asking first ------------------------------------------------------------------------------------------
 
 
-async def _may(
+async def _begin_with_approval(
     stage: DemoStage, name: str, display_name: str, message: str, fields: dict[str, str], **how: Any
 ) -> ToolCall | None:
     """Begin a call that needs an approval; `None` when it was denied, and the denial has been confirmed."""
@@ -54,10 +54,10 @@ async def _may(
         options=OPTIONS,
         **how,
     )
-    return await _heard(stage, call)
+    return await _approved(stage, call)
 
 
-async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
+async def _approved(stage: DemoStage, call: ToolCall) -> ToolCall | None:
     """Follow the answer to a confirmation, except for running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
@@ -84,7 +84,9 @@ def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
 
 
 async def _shell(stage: DemoStage, command: str) -> ToolCall | None:
-    return await _may(stage, "shell", "Run a command", f"Run `{command}`", {"command": command})
+    return await _begin_with_approval(
+        stage, "shell", "Run a command", f"Run `{command}`", {"command": command}
+    )
 
 
 async def shell(stage: DemoStage, argument: str) -> None:
@@ -93,7 +95,7 @@ async def shell(stage: DemoStage, argument: str) -> None:
     if call is None:
         return
     command = _field_of(call, "command")
-    await stage.breathe()
+    await stage.pause()
     await call.done(t.Markdown(markdown=f"Ran `{command}`"), text=f"$ {command}\n{_LISTING}")
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
 
@@ -104,7 +106,9 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
     edits = [file_edit(stage.turn.keep, uri, before, planned.encode())]
     fields = {"path": "notes.md", "text": planned}
-    call = await _may(stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits)
+    call = await _begin_with_approval(
+        stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits
+    )
     if call is None:
         return
     edit = file_edit(stage.turn.keep, uri, before, _field_of(call, "text").encode())
@@ -130,7 +134,7 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
     if call is None:
         return
     call.show(t.ToolResultTextContent(text="built; installing needs another permission\n"))
-    await stage.breathe()
+    await stage.pause()
     # Whatever was allowed for the session, this is another question: it is asked each time.
     await call.ready(
         confirmed=None if stage.asks else t.ToolCallConfirmationReason.SETTING.value,
@@ -139,7 +143,7 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
         title="Go on and install?",
         options=OPTIONS[:1] + OPTIONS[2:],
     )
-    if await _heard(stage, call) is not None:
+    if await _approved(stage, call) is not None:
         await call.done("Installed", text="built\ninstalled\n")
         await stage.say("Installed, in a manner of speaking.")
 
@@ -147,19 +151,19 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
 # -- not asking --------------------------------------------------------------------------------------------
 
 
-async def _freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
+async def _begin_freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
     """Begin a call that needs no approval."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
 async def live_output(stage: DemoStage, _argument: str) -> None:
     """Show the output of a tool while it runs."""
-    call = await _freely(stage, "tests", "Run the tests", "Run five tests")
+    call = await _begin_freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
     for test in ("arrive", "settle in", "eat", "sleep", "leave"):
         shown += f"test {test} … ok\n"
         call.show(t.ToolResultTextContent(text=shown))
-        await stage.breathe()
+        await stage.pause()
     await call.done("Ran five tests", text=f"{shown}5 passed\n", structured={"passed": 5, "failed": 0})
     await stage.say("All five pass. A client that shows live output showed each as it ended.")
 
@@ -167,7 +171,7 @@ async def live_output(stage: DemoStage, _argument: str) -> None:
 async def big_output(stage: DemoStage, argument: str) -> None:
     """Return a number of KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
-    call = await _freely(stage, "read_log", "Read a log", "Read a long log")
+    call = await _begin_freely(stage, "read_log", "Read a log", "Read a long log")
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
     await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
@@ -175,7 +179,7 @@ async def big_output(stage: DemoStage, argument: str) -> None:
 
 async def failing_tool(stage: DemoStage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
-    call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
+    call = await _begin_freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
     await call.done("Could not fetch the page", error="the page is not there")
     await stage.say("The tool failed. That happens; the turn goes on all the same.")
 
@@ -193,7 +197,9 @@ async def run_command(stage: DemoStage, argument: str) -> None:
     """Run a shell command in a terminal that clients can follow, after an approval."""
     if not argument:
         raise Misuse("it needs a command")
-    call = await _may(stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument})
+    call = await _begin_with_approval(
+        stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument}
+    )
     if call is None:
         return
     command = _field_of(call, "command")
@@ -217,7 +223,7 @@ async def run_command(stage: DemoStage, argument: str) -> None:
 async def read_file(stage: DemoStage, argument: str) -> None:
     """Read a file of the session's folder."""
     uri = _uri(stage.turn, argument)
-    call = await _freely(stage, "read", "Read a file", f"Read {argument}")
+    call = await _begin_freely(stage, "read", "Read a file", f"Read {argument}")
     try:
         read = await stage.turn.read(uri)
     except ProtocolError as error:
@@ -233,7 +239,9 @@ async def save_file(stage: DemoStage, argument: str) -> None:
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
     edits, fields = [await _edit(stage.turn, uri, text)], {"path": name, "text": text}
-    call = await _may(stage, "save", "Write a file for real", f"Write `{name}`", fields, edits=edits)
+    call = await _begin_with_approval(
+        stage, "save", "Write a file for real", f"Write `{name}`", fields, edits=edits
+    )
     if call is None:
         return
     name, text = _field_of(call, "path", name), _field_of(call, "text")
@@ -262,7 +270,7 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
 async def send_subagent(stage: DemoStage, argument: str) -> None:
     """Let another demo agent do something, in a session that clients can follow."""
     errand = argument or "write 60"
-    call = await _freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
+    call = await _begin_freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
     try:
         subagent = await stage.turn.delegate("demo", t.UserMessage(text=errand), title=quoted(errand))
         call.show(subagent.content)
@@ -313,10 +321,10 @@ async def of_client(stage: DemoStage, argument: str) -> None:
         confirmed=_NOT_NEEDED,
         client_id=client.client_id,
     )
-    await stage.say(_told(name, await call.result()))
+    await stage.say(_result_text(name, await call.result()))
 
 
-def _told(name: str, result: t.ToolCallResult) -> str:
+def _result_text(name: str, result: t.ToolCallResult) -> str:
     if not result.success:
         return f"`{name}` failed: {result.error.message if result.error else 'it does not say why'}."
     texts = [item.text for item in result.content or () if isinstance(item, t.ToolResultTextContent)]

@@ -29,7 +29,7 @@ _NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value
 _SETTING = t.ToolCallConfirmationReason.SETTING.value
 _APPROVE, _DENY = t.ConfirmationOptionKind.APPROVE.value, t.ConfirmationOptionKind.DENY.value
 _ONCE, _SESSION, _PATTERN = "allow-once", "allow-session", "allow-pattern"
-_PUT_OFF = "Not run: a message came in first. Call the tool again if it is still wanted."
+_SKIPPED = "Not run: a message came in first. Call the tool again if it is still wanted."
 _DOUBT = "The host was stopped while this ran. Nobody knows whether it was done."
 
 
@@ -65,7 +65,7 @@ class CallRunner:
         self._setup = setup
         self._records = records
         self._seat = records.seat
-        self._shown: dict[str, ToolCall] = {}
+        self._tool_calls: dict[str, ToolCall] = {}
         self._previews: dict[str, Preview] = {}
 
     async def decide(self, call: ToolCallPart) -> None:
@@ -77,7 +77,7 @@ class CallRunner:
             await self._end(call, shown, f"there is no tool {call.name!r}; there are: {known}", misuse=True)
             return
         try:
-            use = _read(tool, call)
+            use = _read_request(tool, call)
         except ValueError as error:
             await self._end(call, shown, str(error), misuse=True)
             return
@@ -140,7 +140,7 @@ class CallRunner:
         self._records.record(CallBegun(call_id=call.id))
         await self._seat.kept()
         try:
-            output = await _read(tool, call).run(self._context(shown))
+            output = await _read_request(tool, call).run(self._context(shown))
         except (SeraiError, ValueError) as error:
             output = ToolAnswer(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
@@ -153,32 +153,32 @@ class CallRunner:
     async def settle_doubt(self, call: ToolCallPart) -> None:
         """Settle a call that had begun when the host was stopped: repeat it if that is harmless, else ask."""
         tool = self._setup.tools.get(call.name)
-        if tool is not None and (tool.is_idempotent or await self._may_repeat(call)):
+        if tool is not None and (tool.is_idempotent or await self._asks_to_repeat(call)):
             await self.run(call)
         else:
             await self._end(call, await self._show(call), _DOUBT)
 
-    async def _may_repeat(self, call: ToolCallPart) -> bool:
+    async def _asks_to_repeat(self, call: ToolCallPart) -> bool:
         what = f"{_DOUBT} It was {call.name} with {json.dumps(call.input, ensure_ascii=False)}"
         return await ask_yes_or_no(self._turn, f"{self._turn.id}-doubt-{call.id}", what, "Run it again?")
 
-    async def put_off(self, calls: Sequence[ToolCallPart]) -> None:
+    async def skip(self, calls: Sequence[ToolCallPart]) -> None:
         """End calls that have not begun, because a message came in first."""
         for call in calls:
-            await self._end(call, await self._show(call), _PUT_OFF)
+            await self._end(call, await self._show(call), _SKIPPED)
 
     # -- one call ------------------------------------------------------------------------------------------
 
     async def _show(self, call: ToolCallPart) -> ToolCall:
         """Return the call as clients see it. A call from before a restart is found again."""
-        shown = self._shown.get(call.id) or await self._turn.found_call(call.id)
+        shown = self._tool_calls.get(call.id) or await self._turn.found_call(call.id)
         written = _written(call)
         if shown is None:
             tool = self._setup.tools.get(call.name)
             shown = self._turn.begin_call(call.name, tool.title if tool else call.name, call_id=call.id)
             shown.grow(written)
         shown.input = shown.input or written
-        self._shown[call.id] = shown
+        self._tool_calls[call.id] = shown
         return shown
 
     def _context(self, shown: ToolCall) -> ToolContext:
@@ -209,7 +209,7 @@ class CallRunner:
             await shown.done(done, text=output, content=list(content), error=output if is_error else None)
 
 
-def _read(tool: ModelTool, call: ToolCallPart) -> ToolRequest:
+def _read_request(tool: ModelTool, call: ToolCallPart) -> ToolRequest:
     """Return the request that a call describes.
 
     Raises:

@@ -84,12 +84,14 @@ class Customized:
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
         """Return the text beside the system prompt, given what the model is going to see."""
-        calls = list(_ran(seen))
+        calls = list(_successful_calls(seen))
         files = self.files | {
-            _named(self.folder, path) for call in calls if isinstance(path := call.input.get("path"), str)
+            _relative_path(self.folder, path)
+            for call in calls
+            if isinstance(path := call.input.get("path"), str)
         }
         taken = {str(call.input.get("name")) for call in calls if call.name == _READ_RULE}
-        typed = "\n".join(_typed(seen))
+        typed = "\n".join(_typed_texts(seen))
         in_force = [rule for rule in self.rules if rule.is_in_force(files, taken, typed)]
         shown = {rule.definition.child.id for rule in in_force}
         offered = [
@@ -98,8 +100,8 @@ class Customized:
             if not rule.is_always and rule.definition.child.id not in shown
         ]
         sections = [f"# Rule: {rule.title}\n\n{await _read(rule.definition)}" for rule in in_force]
-        sections += _list("Rules that you may take up with read_rule, where one bears on the task", offered)
-        sections += _list("Skills that you may read with use_skill, where one fits the task", self.skills)
+        sections += _listed("Rules that you may take up with read_rule, where one bears on the task", offered)
+        sections += _listed("Skills that you may read with use_skill, where one fits the task", self.skills)
         sections += [f"# Context from hooks\n\n{said}" for said in self.hooks.context]
         return "\n\n".join([*sections, self.called] if self.called else sections)
 
@@ -132,7 +134,7 @@ async def customized(
     rule_tool = "Take up one of the rules that are offered. Its text is then among your instructions."
     skill_tool = "Read what one of the skills that are listed says, and do as it says."
     tools = [
-        *_by_name_tool(_READ_RULE, "rule", rule_tool, chosen, _taken_up),
+        *_by_name_tool(_READ_RULE, "rule", rule_tool, chosen, _when_in_force),
         *_by_name_tool("use_skill", "skill", skill_tool, skills, _read),
     ]
     open_files = [situation.active_file, situation.selection.file if situation.selection else None]
@@ -144,8 +146,10 @@ async def customized(
         hooks=Hooks(definitions, folder, environ, session, turn.notice),
         rules=rules,
         skills=tuple(skills.values()),
-        called=await _called(message.text, for_people),
-        files=frozenset(_named(folder, path) for path in [*open_files, *_attached(message)] if path),
+        called=await _called_text(message.text, for_people),
+        files=frozenset(
+            _relative_path(folder, path) for path in [*open_files, *_attached_uris(message)] if path
+        ),
         folder=folder,
     )
 
@@ -168,27 +172,27 @@ def _filter(globs: Sequence[str]) -> PathFilter | None:
         return _NOTHING
 
 
-def _typed(seen: Sequence[SessionMessage]) -> Iterator[str]:
+def _typed_texts(seen: Sequence[SessionMessage]) -> Iterator[str]:
     """Yield the texts that people have typed. These come before attachments."""
     for message in seen:
         if message.role is SessionMessageRole.USER:
             yield from (part.text for part in message.content[:1] if isinstance(part, TextPart))
 
 
-def _ran(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
+def _successful_calls(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
     """Yield the calls that did not fail, including those that still run."""
     parts = [part for message in seen for part in message.content]
     failed = {part.id for part in parts if isinstance(part, ToolResultPart) and part.is_error}
     return (part for part in parts if isinstance(part, ToolCallPart) and part.id not in failed)
 
 
-def _attached(message: t.UserMessage) -> Iterator[str]:
+def _attached_uris(message: t.UserMessage) -> Iterator[str]:
     for attachment in message.attachments or ():
         if isinstance(attachment, t.MessageResourceAttachment):
             yield attachment.uri
 
 
-def _named(folder: Path, path: str) -> str:
+def _relative_path(folder: Path, path: str) -> str:
     """Return a file's path relative to the working directory, as globs name it."""
     with suppress(ProtocolError):  # it is no URI
         path = str(path_of(path))
@@ -224,7 +228,7 @@ def _by_name_tool(
     )
 
 
-async def _taken_up(rule: _Rule) -> str:
+async def _when_in_force(rule: _Rule) -> str:
     """Return the sentence that says when a rule holds: its text is among the instructions then."""
     when = f"while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else "from now on"
     return f"The text of {rule.definition.name} is among your instructions {when}."
@@ -238,7 +242,7 @@ def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
     return found
 
 
-def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
+def _listed(title: str, definitions: Iterable[Definition]) -> list[str]:
     lines = [
         f"- {one.name}: {' '.join((getattr(one.child, 'description', None) or '').split())}"
         for one in definitions
@@ -246,7 +250,7 @@ def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
     return ["\n".join([f"# {title}", "", *lines])] if lines else []
 
 
-async def _called(text: str, known: Mapping[str, Definition]) -> str:
+async def _called_text(text: str, known: Mapping[str, Definition]) -> str:
     """Return the text that a person calls by a message that begins with `/name arguments`; else nothing."""
     for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin as another one
         if re.match(rf"/{re.escape(name)}(?!\S)", text):

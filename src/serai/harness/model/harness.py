@@ -349,7 +349,7 @@ class ModelSession(c.BasicSession):
         turn = self._context.turn(context.id)
         if turn.task is None:
             turn.message = user_message(message)
-            if not self._transcript.knows(turn.id):
+            if not self._transcript.has(turn.id):
                 # The turn's beginning has written this message down; here it is only remembered.
                 content, _ = user_content(turn.message, self._context.session)
                 self._transcript.add(

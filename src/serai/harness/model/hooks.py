@@ -105,13 +105,13 @@ class Hooks:
             hook
             for one in definitions
             if isinstance(one.child, HookCustomization) and one.enabled and one.runnable
-            for hook in _declared(one)
+            for hook in _hooks_of(one)
         ]
         self._folder = folder
         self._environ = {**environ, "CLAUDE_PROJECT_DIR": str(folder)}
         self._session = session
         self._notice = notice
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.context: list[str] = []
         """Text of the hooks that ran when the turn began, for the model."""
 
@@ -199,17 +199,17 @@ class Hooks:
         if code != 0:
             await self._fail(hook, f"it ended with the code {code}: {words[:200]}")
             return _HookAnswer()
-        return _understood(printed, hook.event)
+        return _read_answer(printed, hook.event)
 
     async def _fail(self, hook: _Hook, problem: str) -> None:
         """Report a hook that has failed, once in a turn."""
         text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             await self._notice(text)
 
 
-def _declared(definition: Definition) -> Iterator[_Hook]:
+def _hooks_of(definition: Definition) -> Iterator[_Hook]:
     """Yield the hooks of a file that are supported: commands, for the known events."""
     tree = definition.tree
     plugin = str(tree.folder) if isinstance(tree, DiskTree) else None
@@ -234,7 +234,7 @@ def _items(value: Any) -> list[dict[str, Any]]:
     return [members(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
 
 
-def _understood(printed: str, event: _HookEvent) -> _HookAnswer:
+def _read_answer(printed: str, event: _HookEvent) -> _HookAnswer:
     """Return the answer of a hook that succeeded: JSON in Claude Code's words, or plain text."""
     value: dict[str, Any] = {}
     with suppress(ValueError, RecursionError):

@@ -234,7 +234,7 @@ class WorkflowRun(c.BasicSession):
             steps: Sequence[Step] = [s for s in records.get(node.id, ()) if not isinstance(s, Begun)]
             if next_effect(TurnPlan(chain=("",)), steps) != EndTurn():
                 prompt = self._prompt(node, values, last)
-                if not self._transcript.knows(node.id):
+                if not self._transcript.has(node.id):
                     await turn.notice(f"Step {number} of {len(nodes)}: {node.id}")
                 steps = await self._work(turn, node, prompt, steps, before)
             before += steps
@@ -260,7 +260,7 @@ class WorkflowRun(c.BasicSession):
         """Run a node's agent. Returns its records."""
         seat, uri = self._context.seat, self._context.session
         turn.message = t.UserMessage(text=prompt)
-        if not self._transcript.knows(node.id):
+        if not self._transcript.has(node.id):
             said = seat.masked([TextPart(text=prompt)])
             role = SessionMessageRole.USER
             write = self._transcript.add(node.id, f"{node.id}-0", role, said, seat.now())

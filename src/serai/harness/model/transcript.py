@@ -90,7 +90,7 @@ class Transcript:
         """Number of turns, including truncated ones."""
         return len(self._turns)
 
-    def knows(self, turn_id: str) -> bool:
+    def has(self, turn_id: str) -> bool:
         """Tell whether a turn has messages."""
         return turn_id in self._turns
 

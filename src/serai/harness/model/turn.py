@@ -124,7 +124,7 @@ class ModelTurn:
         if message is None:
             return False
         if before is not None:
-            await self._calls.put_off(_open_calls(self._records.steps))
+            await self._calls.skip(_open_calls(self._records.steps))
         write = self._records.say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
         self._records.record(Steered(), write)
         return True

@@ -177,13 +177,13 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
 def failure_of(error: Exception, model: str) -> ModelFailure:
     """Return an error of a vendor as one of ours. Unknown errors count as failures of the transport."""
     kind = next((kind for cause, kind in _FAILURES if isinstance(error, cause)), FailureKind.TRANSPORT)
-    said = briefly(_said(error))
+    said = briefly(_server_message(error))
     return ModelFailure(
         kind, f"{model} gave no answer ({kind}): {said}", retry_after=getattr(error, "retry_after", None)
     )
 
 
-def _said(error: Exception) -> str:
+def _server_message(error: Exception) -> str:
     """Return the server's own words, if there are any, with its status."""
     if not isinstance(error, theirs.ModelAPIError):
         return f"{type(error).__name__}: {error}"
@@ -206,12 +206,12 @@ def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
         if is_answer:
             if asked:
                 messages.append(pm.ModelRequest(parts=asked))
-            answered = [part for message in side for part in _answer(message)]
+            answered = [part for message in side for part in _answer_parts(message)]
             if answered:
                 messages.append(pm.ModelResponse(parts=answered))
             asked = []
         else:
-            asked += [part for message in side for part in _question(message, request.media)]
+            asked += [part for message in side for part in _request_parts(message, request.media)]
     return [*messages, pm.ModelRequest(parts=asked)] if asked else messages
 
 
@@ -230,7 +230,7 @@ def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
     )
 
 
-def _answer(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
+def _answer_parts(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
     for part in message.content:
         match part:
             case TextPart(text=text) if text:
@@ -241,7 +241,7 @@ def _answer(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
                 pass
 
 
-def _question(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[pm.ModelRequestPart]:
+def _request_parts(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[pm.ModelRequestPart]:
     said: list[str | pm.BinaryContent] = []
     for part in message.content:
         match part:

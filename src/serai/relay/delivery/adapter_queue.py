@@ -60,8 +60,8 @@ class AdapterQueue(DeliveryQueue):
 
     def __init__(self, workspace: Workspace, participant: Participant) -> None:
         super().__init__(workspace, participant)
-        self._fitting = workspace.runner.fitting
-        self._tell = workspace.observer.reported
+        self._adapted = workspace.runner.adapted
+        self._publish = workspace.observer.publish_reported
         self._status = c.AgentStatus.OFFLINE
         self._hops = 0
         self._waiting = 0
@@ -119,7 +119,7 @@ class AdapterQueue(DeliveryQueue):
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("flush", record))
             return record
-        return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
+        return self._held_for(record) or self._hand_over([Delivery(record, message)])[0].record
 
     def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
         """Hold a delivery that has to wait, and return its record; return `None` if it can leave now."""
@@ -129,7 +129,7 @@ class AdapterQueue(DeliveryQueue):
         if self.status == c.AgentStatus.PAUSED and not is_idle:
             return self._hold(record, "turn")
         if not self._can_leave and self.status in _AWAY:
-            return self._put_off(record)
+            return self._defer(record)
         if is_idle and not self._is_safe:
             return self._hold(record, "idle")
         if not self._can_leave:
@@ -146,7 +146,7 @@ class AdapterQueue(DeliveryQueue):
         self._forget(record.id)
         if why is None:
             return
-        self._is_over()
+        self._count_closed()
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
@@ -182,7 +182,7 @@ class AdapterQueue(DeliveryQueue):
             self._pump()
         return held
 
-    def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
+    def _defer(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
         """Defer a delivery to a session that cannot be reached, for as long as it has waited already."""
         self._backlog = True
         now = self._ledger.now
@@ -195,7 +195,7 @@ class AdapterQueue(DeliveryQueue):
         )
         return self._ledger.settle(record, receipt)
 
-    def _is_over(self) -> None:
+    def _count_closed(self) -> None:
         self._waiting = max(0, self._waiting - 1)
 
     def _forget(self, delivery_id: str) -> None:
@@ -207,7 +207,7 @@ class AdapterQueue(DeliveryQueue):
 
     # -- offering ------------------------------------------------------------------------------------------
 
-    def _hand(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
+    def _hand_over(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
         """Store that messages are about to leave, and send them once that is committed."""
         handed: list[Delivery] = []
         for record, message in entries:
@@ -218,7 +218,7 @@ class AdapterQueue(DeliveryQueue):
             entry = Delivery(record, message)
             handed.append(entry)
             if not fetched:
-                self._host.journal.then(lambda _number, entry=entry: self._leave(entry))
+                self._host.journal.then(lambda _number, entry=entry: self._send(entry))
         return handed
 
     def _lease_end(self) -> datetime:
@@ -239,7 +239,7 @@ class AdapterQueue(DeliveryQueue):
             lease_until=record.lease_until or self._lease_end(),
         )
 
-    def _leave(self, entry: Delivery) -> None:
+    def _send(self, entry: Delivery) -> None:
         """Send a message, now that it is committed that it is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
@@ -261,8 +261,8 @@ class AdapterQueue(DeliveryQueue):
             # Who has the connection puts off all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
-                self._put_off(_uncounted(record), error.message)
-                self._become(c.AgentStatus.OFFLINE, error.message)
+                self._defer(_without_last_attempt(record), error.message)
+                self._set_status(c.AgentStatus.OFFLINE, error.message)
             return
         except SeraiError as error:
             receipt = c.Failed(delivery_id=entry.id, reason=error.message, retryable=True)
@@ -273,7 +273,7 @@ class AdapterQueue(DeliveryQueue):
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Store the session's receipt. Only the relay says who holds a delivery, and what it waits for."""
-        told = _kept_receipt(record, receipt, self._ledger.now)
+        told = _stored_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self._hops = record.hops
         return self._settled(self._answered(self._ledger.settle(record, told), receipt))
@@ -282,7 +282,7 @@ class AdapterQueue(DeliveryQueue):
         """Let the next delivery leave, since this one is not on its way any more."""
         self._forget(record.id)
         if not record.is_open:
-            self._is_over()
+            self._count_closed()
         self._pump()
         return record
 
@@ -333,7 +333,7 @@ class AdapterQueue(DeliveryQueue):
                 entries = await self._offerable(self._room)
                 # What was on its way over an earlier connection comes before what was found meanwhile.
                 if self._link is link and self._can_leave:
-                    self._hand(entries)
+                    self._hand_over(entries)
                 else:
                     self._backlog = True
 
@@ -351,7 +351,7 @@ class AdapterQueue(DeliveryQueue):
                 if record.waits_for != "idle":
                     self._hold(record, "idle")
                 continue
-            entries.append(Delivery(record, self._fitting(message, self)))
+            entries.append(Delivery(record, self._adapted(message, self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
@@ -365,7 +365,7 @@ class AdapterQueue(DeliveryQueue):
             self._arrived.clear()
             async with self._reading:
                 found = await self._offerable(limit) if self.status != c.AgentStatus.PAUSED else []
-                handed = self._hand(found, fetched=True)
+                handed = self._hand_over(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
             try:
@@ -452,9 +452,9 @@ class AdapterQueue(DeliveryQueue):
         except (ConnectionLost, TimeoutError):
             raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
-            self._become(c.AgentStatus.PAUSED, reason)
+            self._set_status(c.AgentStatus.PAUSED, reason)
         elif operation == c.LifecycleOperation.RESUME and self.status == c.AgentStatus.PAUSED:
-            self._become(c.AgentStatus.IDLE)
+            self._set_status(c.AgentStatus.IDLE)
         return told
 
     # -- coming and going ----------------------------------------------------------------------------------
@@ -485,7 +485,7 @@ class AdapterQueue(DeliveryQueue):
         """Note that the session can be reached, and offer what waited for that."""
         if self.status in _AWAY:
             self._backlog = True
-            self._become(c.AgentStatus.IDLE)
+            self._set_status(c.AgentStatus.IDLE)
         self._pump()
 
     def _disconnected(self, link: HostEnd) -> None:
@@ -493,14 +493,14 @@ class AdapterQueue(DeliveryQueue):
             self._link = None
             self._recall("offline")
             if self.status != c.AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
-                self._become(c.AgentStatus.OFFLINE, "the connection is over")
+                self._set_status(c.AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
         """Offer again what was on its way over a connection that is over. That was no attempt."""
         for record in list(self._on_the_way.values()):
             if record.evidence.get("via") != "take":
                 self._forget(record.id)
-                self._put_off(_uncounted(record), reason)
+                self._defer(_without_last_attempt(record), reason)
         self._backlog = True
 
     async def _recall_held(self) -> None:
@@ -518,7 +518,7 @@ class AdapterQueue(DeliveryQueue):
         """End the session's part in the workspace."""
         self._stop()
         self._link = None
-        self._become(c.AgentStatus.RELEASED)
+        self._set_status(c.AgentStatus.RELEASED)
 
     async def close(self) -> None:
         """Offer nothing more."""
@@ -538,34 +538,34 @@ class AdapterQueue(DeliveryQueue):
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
             if isinstance(event, c.StatusEvent) and tells_status:
-                self._become(event.status, event.reason)
+                self._set_status(event.status, event.reason)
             elif not isinstance(event, c.StatusEvent) and event.type.is_live and event.type in declared:
-                self._tell(self.participant, [event])
+                self._publish(self.participant, [event])
             else:
                 undeclared[event.type.value] = None
                 continue
             passed_on += 1
         return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
-    def _become(self, status: c.AgentStatus, reason: str | None = None) -> None:
+    def _set_status(self, status: c.AgentStatus, reason: str | None = None) -> None:
         before = self.status
         if status == before:
             return
         self._status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
-        self._tell(self.participant, status_events(status, before, reason))
+        self._publish(self.participant, status_events(status, before, reason))
         if (
             self._is_safe and status != c.AgentStatus.OFFLINE
         ):  # else it is tried when something is due, or comes
             self._pump()
 
 
-def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
+def _without_last_attempt(record: c.DeliveryRecord) -> c.DeliveryRecord:
     """Return a record whose last attempt does not count, because nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))
 
 
-def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
+def _stored_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
     """Return a receipt as it is stored. One that names another delivery is a retryable failure."""
     if receipt.delivery_id not in {None, record.id}:
         return c.Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 _DUE_AT_ONCE = 200
 _AFTER_FAILURE = timedelta(seconds=5)
-_LOOKS_EVERY = 60
+_LONGEST_TIMER = 60
 """Longest wait for the clock, in seconds: it may have been set meanwhile, or the machine was asleep."""
 
 _MOVING = frozenset({c.DeliveryState.DEFERRED, c.DeliveryState.HANDING})
@@ -86,7 +86,7 @@ class Runner(WorkspacePart):
         queue = self._queue_of(recipient)
         kind = sender.identity.kind
         mode = self._mode(queue, recipient, sender, params)
-        message = self.fitting(message, queue)
+        message = self.adapted(message, queue)
         problem = self._refused(recipient, sender, hops, now) if mode else "refused_by_policy"
         mode = mode or c.DeliveryMode.IMMEDIATE
         record = c.DeliveryRecord(
@@ -105,7 +105,7 @@ class Runner(WorkspacePart):
             updated_at=now,
         )
         self._ledger.create(record, recipient.number)
-        self._watch(record.due)
+        self._set_timer(record.due)
         is_held = self._policy.inbound.get(kind or c.IdentityKind.AGENT) == Inbound.HOLD
         if problem is None and not queue.has_room:
             problem = "mailbox_full"
@@ -142,7 +142,7 @@ class Runner(WorkspacePart):
         able, kind, agent = queue.capabilities, sender.identity.kind, recipient.handle
         return choose_mode(self._policy, params.mode, able, kind, is_busy=queue.is_busy, agent=agent)
 
-    def fitting(self, message: c.RelayMessage, queue: DeliveryQueue) -> c.RelayMessage:
+    def adapted(self, message: c.RelayMessage, queue: DeliveryQueue) -> c.RelayMessage:
         """Return a message without images, if the session takes none."""
         if not message.attachments or c.supports(queue.capabilities, c.ContentType.IMAGE):
             return message
@@ -205,7 +205,7 @@ class Runner(WorkspacePart):
                 record, c.Failed(delivery_id=record.id, reason="not_tried_again"), own=True
             )
         queue = self._queue_of(self._identities.get(record.agent))
-        message = self.fitting(message, queue)
+        message = self.adapted(message, queue)
         if record.state == c.DeliveryState.HANDING:
             return queue.take(record, message)
         queue.drop(record)
@@ -279,7 +279,7 @@ class Runner(WorkspacePart):
         if not awaited:
             await self.committed(patient=False)
             return list(records)
-        timer = loop.call_later(seconds, _let_go, awaited.values())
+        timer = loop.call_later(seconds, _release, awaited.values())
         try:
             # What they come to is committed, and so is all before.
             found = {delivery_id: await future for delivery_id, future in awaited.items()}
@@ -297,12 +297,12 @@ class Runner(WorkspacePart):
     def stop_waiting(self) -> None:
         """Return what is known to all who wait for an outcome, because the host stops."""
         for waiting in self._waiting_for.values():
-            _let_go(waiting)
+            _release(waiting)
 
     def changed(self, record: c.DeliveryRecord) -> None:
         """Wake those who wait for a delivery whose record has changed and is committed."""
         if record.state in _MOVING:  # of all others it is known from their beginning what is due when
-            self._watch(record.due)
+            self._set_timer(record.due)
         for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
@@ -313,7 +313,7 @@ class Runner(WorkspacePart):
         """Attend to what is due, including what became due while there was no host."""
         if self._due is not None:
             self._due.cancel()
-        self._attend_soon()
+        self._start_due_work()
 
     def close(self) -> None:
         """Cancel all timers."""
@@ -322,7 +322,7 @@ class Runner(WorkspacePart):
         for task in self._tasks:
             task.cancel()
 
-    def _watch(self, moment: datetime | None) -> None:
+    def _set_timer(self, moment: datetime | None) -> None:
         """Set the timer for a moment, unless it is set for an earlier one."""
         if moment is None or (self._due_at is not None and self._due_at <= moment):
             return
@@ -330,30 +330,30 @@ class Runner(WorkspacePart):
             self._due.cancel()
         self._due_at = moment
         wait = max(0.0, (moment - self._ledger.now).total_seconds())
-        self._due = asyncio.get_running_loop().call_later(min(wait, _LOOKS_EVERY), self._attend_soon)
+        self._due = asyncio.get_running_loop().call_later(min(wait, _LONGEST_TIMER), self._start_due_work)
 
-    def _attend_soon(self) -> None:
+    def _start_due_work(self) -> None:
         self._due = self._due_at = None
-        task = asyncio.create_task(self._attend())
+        task = asyncio.create_task(self._process_due())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _attend(self) -> None:
+    async def _process_due(self) -> None:
         """Do what is due: end what has waited too long, try again what was deferred."""
         now = again = self._ledger.now
         async with self._ledger.reading("due_deliveries", ms(now), _DUE_AT_ONCE) as found:
             for record, message in found:
                 try:
-                    self._attend_to(record, message, now)
+                    self._process(record, message, now)
                 except Exception:  # noqa: BLE001 - whatever it is, the others are attended to
                     _log.exception("%s was not attended to, and is soon", record.id)
                     again = now + _AFTER_FAILURE
         await self.committed()
         ((soonest,),) = await self._store.relay("next_due")
         if soonest is not None:
-            self._watch(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
+            self._set_timer(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
 
-    def _attend_to(self, record: c.DeliveryRecord, message: c.RelayMessage | None, now: datetime) -> None:
+    def _process(self, record: c.DeliveryRecord, message: c.RelayMessage | None, now: datetime) -> None:
         if not record.is_open:
             return
         if record.state == c.DeliveryState.HANDING:
@@ -383,7 +383,7 @@ def check_kept(record: c.DeliveryRecord, operation: str) -> None:
         raise CapabilityUnsupported("delivery.state", operation, remedy=remedy)
 
 
-def _let_go(waiting: Iterable[_Awaited]) -> None:
+def _release(waiting: Iterable[_Awaited]) -> None:
     """Resolve futures that nobody needs to wait for any longer."""
     for future in waiting:
         if not future.done():

@@ -147,14 +147,14 @@ class SessionQueue(DeliveryQueue):
             if is_newest and len(window) == self.waiting[waits_for] < _WINDOW:
                 window.append(Delivery(held, entry.message))
                 if record.priority == c.Priority.URGENT:
-                    window.sort(key=_rank)
+                    window.sort(key=_is_normal)
             elif not is_newest or record.priority == c.Priority.URGENT:
                 window.clear()  # it goes before others: they are read again, in order
         self.waiting[waits_for] += 1
         if waits_for == "idle":
             self.pump()
         elif waits_for == "next-message" and not self._next[waits_for]:
-            self._host.run(self._look(waits_for))
+            self._host.run(self._read_next(waits_for))
         return held
 
     def _hold_paused(self, entry: Delivery) -> c.DeliveryRecord:
@@ -171,7 +171,7 @@ class SessionQueue(DeliveryQueue):
             return self._hold(_for_idle(entry), why="no turn runs")
         held = Delivery(self._hold(entry), entry.message)
         self._steering.append(held)
-        self._steering[1:] = sorted(self._steering[1:], key=_rank)  # the first one is in the slot
+        self._steering[1:] = sorted(self._steering[1:], key=_is_normal)  # the first one is in the slot
         self._fill_slot(session)
         return held.record
 
@@ -189,7 +189,7 @@ class SessionQueue(DeliveryQueue):
             return [], ""
         taken = self._take("next-message")
         if self.waiting["next-message"] and not self._next["next-message"]:
-            self._host.run(self._look("next-message"))
+            self._host.run(self._read_next("next-message"))
         return taken, self._text(taken, session)
 
     def _take(self, waits_for: str) -> list[Delivery]:
@@ -200,7 +200,7 @@ class SessionQueue(DeliveryQueue):
         self._next[waits_for] = window[count:]
         return window[:count]
 
-    async def _look(self, waits_for: str) -> None:
+    async def _read_next(self, waits_for: str) -> None:
         """Read from the tables what could enter next."""
         self._next[waits_for] = await self._waiting(waits_for, _WINDOW)
 
@@ -215,7 +215,7 @@ class SessionQueue(DeliveryQueue):
         """Let our message wait for idle: a client has put its own into the slot."""
         for entry in [one for one in self._steering if one.id == delivery_id]:
             self._steering.remove(entry)
-            self._calm(entry, "another message took its place")
+            self._wait_for_idle(entry, "another message took its place")
 
     def turn_ended(self) -> None:
         """Let what waited for a tool call of this turn wait for idle."""
@@ -223,9 +223,9 @@ class SessionQueue(DeliveryQueue):
         for entry in late:
             if (session := self._session) is not None:
                 session.turns.unsteer(entry.id)
-            self._calm(entry, "the turn ended without a tool call")
+            self._wait_for_idle(entry, "the turn ended without a tool call")
 
-    def _calm(self, entry: Delivery, why: str) -> None:
+    def _wait_for_idle(self, entry: Delivery, why: str) -> None:
         """Let a message wait for idle that waited for a tool call."""
         self.waiting["next-tool-call"] -= 1
         self._hold(_for_idle(entry), why=why)
@@ -233,9 +233,9 @@ class SessionQueue(DeliveryQueue):
     async def recover(self) -> None:
         """Go on after a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
-            self._calm(entry, "the host was stopped")
+            self._wait_for_idle(entry, "the host was stopped")
         if self.waiting["next-message"]:
-            await self._look("next-message")
+            await self._read_next("next-message")
         self.idle()
 
     def idle(self) -> None:
@@ -291,7 +291,7 @@ class SessionQueue(DeliveryQueue):
                     return
                 await session.began()
                 if self.waiting["idle"] and not self._next["idle"] and session.is_free:
-                    await self._look("idle")
+                    await self._read_next("idle")
                 if self._enter_next(session):
                     await session.turns.handed_over()
             finally:
@@ -361,6 +361,6 @@ def _for_idle(entry: Delivery) -> Delivery:
     return entry._replace(record=replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=asked))
 
 
-def _rank(entry: Delivery) -> bool:
+def _is_normal(entry: Delivery) -> bool:
     """Return the key that sorts urgent deliveries first."""
     return entry.record.priority != c.Priority.URGENT

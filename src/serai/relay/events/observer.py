@@ -104,40 +104,40 @@ class Observer(WorkspacePart):
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}
 
-    def attend(self) -> Callable[[], None]:
+    def watch(self) -> Callable[[], None]:
         """Watch from now on, until the returned function is called."""
         self._listeners += 1
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
             self._views = {session.uri: SessionEvents(session.live.snapshot()) for session in sessions}
-            self._host.journal.observe(self._happened)
-            self._stream.also = self._heard
+            self._host.journal.observe(self._on_action)
+            self._stream.on_each = self._on_event
 
         def leave() -> None:
             self._listeners -= 1
             if not self._listeners:
                 self._host.journal.observe(None)
-                self._stream.also = None
+                self._stream.on_each = None
                 self._views = {}
 
         return leave
 
     # -- what is committed ---------------------------------------------------------------------------------
 
-    def _happened(self, channel: str, action: StateAction, number: int) -> None:
+    def _on_action(self, channel: str, action: StateAction, number: int) -> None:
         """Observe a committed action of a session or of a terminal. Actions of other channels are ignored."""
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
             if (view := self._view(channel, action)) is not None:
                 told = view.happened(action, number, at, self._host.journal.recent_blobs)
-                self._tell(self._identities.of_session(channel), number, told)
+                self._publish(self._identities.of_session(channel), number, told)
         elif isinstance(found := self._host.channels.get(channel), HostTerminal):
             state = found.live.head
             if isinstance(state.claim, TerminalSessionClaim):
                 session = state.claim.session
                 if (view := self._view(session, action)) is not None:
                     told = view.in_terminal(channel, action, state, at)
-                    self._tell(self._identities.of_session(session), number, told)
+                    self._publish(self._identities.of_session(session), number, told)
 
     def _view(self, uri: str, action: StateAction | None = None) -> SessionEvents | None:
         """Return the view of a session, as it was before the action."""
@@ -154,40 +154,40 @@ class Observer(WorkspacePart):
             self._views[uri] = view
         return view
 
-    def _heard(self, number: int, event: dict[str, Any]) -> None:
+    def _on_event(self, number: int, event: dict[str, Any]) -> None:
         """Publish what a committed event of the relay means for the sessions that it is about."""
         kind, data = event["type"], event["data"]
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")
         if kind == "agent.registered" and subject is not None and subject.session is not None:
             if (view := self._view(subject.session)) is not None and view.status == c.AgentStatus.STARTING:
-                self._tell(subject, number, status_events(view.status, None))
+                self._publish(subject, number, status_events(view.status, None))
         elif kind == "agent.status.releasing" and subject is not None:
             view = self._views.pop(subject.session or "", None)
             before = view.status if view else c.AgentStatus.IDLE
-            self._tell(subject, number, status_events(c.AgentStatus.RELEASING, before))
+            self._publish(subject, number, status_events(c.AgentStatus.RELEASING, before))
         elif kind == "session.released" and subject is not None:
             told = status_events(c.AgentStatus.RELEASED, c.AgentStatus.RELEASING)
-            self._tell(subject, number, [*told, c.SessionReleased(session_id=data.get("sessionId", ""))])
+            self._publish(subject, number, [*told, c.SessionReleased(session_id=data.get("sessionId", ""))])
         elif kind == "message.created" and actor is not None:
-            self._tell(actor, number, [c.MessageSent(message_id=data["messageId"])])
+            self._publish(actor, number, [c.MessageSent(message_id=data["messageId"])])
         elif kind.startswith("delivery.") and kind in c.EVENT_TYPES and subject is not None:
             told = [c.convert({**data, "type": kind}, c.AgentSessionEvent)]
             if kind == _Type.DELIVERY_DELIVERED:
                 told.append(c.MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
-            self._tell(subject, number, told)
+            self._publish(subject, number, told)
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
-            self._tell(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
+            self._publish(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
 
     # -- telling -------------------------------------------------------------------------------------------
 
-    def reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
+    def publish_reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
         """Publish the events that a session elsewhere has reported."""
         if self._listeners:
             masked = self._host.redactor.redact_value(list(events), observed=True)
-            self._tell(participant, self._host.journal.last_seq, masked)
+            self._publish(participant, self._host.journal.last_seq, masked)
 
-    def _tell(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
+    def _publish(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
         """Publish what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
@@ -199,10 +199,10 @@ class Observer(WorkspacePart):
             if event.type.is_live and event.type not in emits:
                 continue
             wire = c.to_wire(event)
-            self._stream.observed(number, "session.event", subject, {"agent": agent, "event": wire}, at)
+            self._stream.add_live(number, "session.event", subject, {"agent": agent, "event": wire}, at)
             fields = {key: value for key, value in wire.items() if key != "type"}
             for kind in _workspace_types(event):
-                self._stream.observed(number, kind, subject, {"agent": agent, **fields}, at)
+                self._stream.add_live(number, kind, subject, {"agent": agent, **fields}, at)
 
 
 def _workspace_types(event: c.AgentSessionEvent) -> list[str]:

@@ -83,16 +83,18 @@ class SessionEvents:
             live.head.turns.clear()
             self._called.clear()
         if calls and isinstance(action, a.ToolCallActionBase):
-            told += self._of_call(action, calls[-1], number, at, blobs)
+            told += self._events_of_call(action, calls[-1], number, at, blobs)
         elif was_paused and not is_paused(live):
             told.append(c.SessionResumed(session_id=live.head.summary.resource))
         else:
-            told += self._of_action(action, number, at)
+            told += self._events_of_action(action, number, at)
         if self.status != before:
             told += status_events(self.status, before, _reason(action))
         return told
 
-    def _of_action(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
+    def _events_of_action(
+        self, action: a.StateAction, number: int, at: datetime
+    ) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionTurnStartedAction(turn_id=turn_id, user_message=message):
                 return _chunk(turn_id, "user", message.text, number, at)
@@ -116,7 +118,7 @@ class SessionEvents:
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
-    def _of_call(
+    def _events_of_call(
         self,
         action: a.ToolCallActionBase,
         before: t.ToolCallBase,
@@ -132,7 +134,7 @@ class SessionEvents:
                 self._called[call_id] = at
                 return [c.ToolCalled(run=call_id, tool=before.tool_name, input=_input(given))]
             case a.SessionToolCallContentChangedAction(content=content):
-                return self._shown(before, content, at)
+                return self._shown_content(before, content, at)
             case a.SessionToolCallCompleteAction(result=result):
                 changes = (_file_change(one, blobs) for one in result.content or ())
                 told += [change for change in changes if change is not None]
@@ -145,12 +147,12 @@ class SessionEvents:
                 text = _text(after.content)
                 if text:
                     told += _chunk(call_id, "tool", text, number, at)
-                told.append(self._over(after, text, at))
+                told.append(self._ended_call(after, text, at))
             case _:
                 pass
         return told
 
-    def _shown(
+    def _shown_content(
         self, call: t.ToolCallBase, content: Iterable[t.ToolResultContent], at: datetime
     ) -> list[c.AgentSessionEvent]:
         told: list[c.AgentSessionEvent] = []
@@ -163,7 +165,7 @@ class SessionEvents:
             told.append(c.ToolOutput(run=call.tool_call_id, tool=call.tool_name, output=new))
         return told
 
-    def _over(self, call: t.ToolCallCompletedState, text: str, at: datetime) -> c.AgentSessionEvent:
+    def _ended_call(self, call: t.ToolCallCompletedState, text: str, at: datetime) -> c.AgentSessionEvent:
         if not call.success:
             return _failed(call, call.error.message if call.error else text or "failed")
         since = self._called.get(call.tool_call_id)

@@ -50,8 +50,8 @@ class EventStream(WorkspacePart):
         self._messages: OrderedDict[str, c.RelayMessage] = OrderedDict()
         self._updates = 0
         """Number of messages that were changed."""
-        self._wakes: set[asyncio.Event] = set()
-        self.also: Callable[[int, dict[str, Any]], None] | None = None
+        self._followers: set[asyncio.Event] = set()
+        self.on_each: Callable[[int, dict[str, Any]], None] | None = None
         """Function that also receives each event, with its number, while somebody observes sessions."""
 
     def open(self) -> None:
@@ -63,16 +63,16 @@ class EventStream(WorkspacePart):
         """The id of the last event, or of another journal record."""
         return str(self._journal.last_seq)
 
-    def heard(self, number: int, event: dict[str, Any]) -> None:
+    def add(self, number: int, event: dict[str, Any]) -> None:
         """Add an event that is committed."""
         if event["type"] == "message.updated":
             self._updates += 1
             self._messages.pop(event["data"]["messageId"], None)
         self._add((number, 0), event)
-        if self.also is not None:
-            self.also(number, event)
+        if self.on_each is not None:
+            self.on_each(number, event)
 
-    def observed(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
+    def add_live(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
         """Add a live event, observed in a session with the record of this number. It is not stored."""
         place = (number, self._last[1] + 1 if self._last[0] == number else 1)
         event = {"id": f"{place[0]}.{place[1]}", "type": kind, "at": at, "subject": subject, "data": data}
@@ -86,7 +86,7 @@ class EventStream(WorkspacePart):
                 self._last_lost = self._complete_after
         self._last = place
         recent.append((place, event))
-        for wake in self._wakes:
+        for wake in self._followers:
             wake.set()
 
     def remember(self, message: c.RelayMessage) -> None:
@@ -118,7 +118,7 @@ class EventStream(WorkspacePart):
             live: True if live events are wanted, so that the follower learns when some are missing.
         """
         wake = asyncio.Event()
-        self._wakes.add(wake)
+        self._followers.add(wake)
         try:
             while True:
                 wake.clear()
@@ -126,14 +126,14 @@ class EventStream(WorkspacePart):
                     yield self._missing(after, self._last_lost)
                 until, events = await self._after(after)
                 for place, event in events:
-                    told = await self._told(place, event)
+                    told = await self._published(place, event)
                     if wants(told):
                         yield told
                 after = max(after, until)
                 if after >= self._complete_after and (not self._recent or self._recent[-1][0] <= after):
                     await wake.wait()
         finally:
-            self._wakes.discard(wake)
+            self._followers.discard(wake)
 
     def _missing(self, after: Place, until: Place) -> c.WorkspaceEvent:
         """Return the event that says that live events are missing."""
@@ -159,7 +159,7 @@ class EventStream(WorkspacePart):
         store = self._journal.store
         return await store.replay([RELAY], after=after, until=until, max_rows=_READ, max_bytes=1 << 40)
 
-    async def _told(self, place: Place, event: dict[str, Any]) -> c.WorkspaceEvent:
+    async def _published(self, place: Place, event: dict[str, Any]) -> c.WorkspaceEvent:
         """Return an event as it is published: with the message and the agent that it names."""
         if place[1]:
             return msgspec.convert({**event, "workspaceId": self._workspace.name}, c.WorkspaceEvent)

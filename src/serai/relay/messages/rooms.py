@@ -142,7 +142,9 @@ class Rooms(WorkspacePart):
     def leave(self, kept: KeptRoom, member: Participant) -> KeptRoom:
         """Remove a member from a room."""
         if kept.members.pop(member.number, None) is not None:
-            self._tell("room.left", kept, member, RelayWrite("remove_member", (kept.number, member.number)))
+            self._publish(
+                "room.left", kept, member, RelayWrite("remove_member", (kept.number, member.number))
+            )
         return kept
 
     def mute(self, kept: KeptRoom, member: Participant, *, muted: bool) -> KeptRoom:
@@ -153,10 +155,10 @@ class Rooms(WorkspacePart):
 
     def _put(self, kept: KeptRoom, member: Participant, event: str, *, muted: bool = False) -> KeptRoom:
         kept.members[member.number] = muted
-        self._tell(event, kept, member, RelayWrite("put_member", (kept.number, member.number, muted, 0)))
+        self._publish(event, kept, member, RelayWrite("put_member", (kept.number, member.number, muted, 0)))
         return kept
 
-    def _tell(self, event: str, kept: KeptRoom, member: Participant, write: RelayWrite) -> None:
+    def _publish(self, event: str, kept: KeptRoom, member: Participant, write: RelayWrite) -> None:
         data = {"room": kept.room.id, "name": kept.room.name, "agent": member.handle}
         self._ledger.event(event, data, subject=member.identity.id, writes=[write])
 

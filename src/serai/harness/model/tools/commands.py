@@ -52,7 +52,7 @@ class RunCommand(BuiltIn):
     async def run(self, context: ToolContext) -> ToolAnswer:
         """Run the command. Cancelling ends it, and all that it started."""
         self._check(context)
-        environ = _outside(context.folder, context.seat.environment())
+        environ = _environment_without(context.folder, context.seat.environment())
         program = _program(self.words[0], environ, context.folder)
         child = await context.seat.processes.start(
             [program, *self.words[1:]],
@@ -83,7 +83,7 @@ class RunCommand(BuiltIn):
             )
 
 
-def _outside(folder: Path, environ: dict[str, str]) -> dict[str, str]:
+def _environment_without(folder: Path, environ: dict[str, str]) -> dict[str, str]:
     """Return an environment whose `PATH` has nothing in the folder: that may be the model's own work."""
     entries = environ.get("PATH", os.defpath).split(os.pathsep)
     return environ | {"PATH": os.pathsep.join(entry for entry in entries if not _is_in(entry, folder))}

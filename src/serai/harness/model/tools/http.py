@@ -64,7 +64,7 @@ class HttpRequest(BuiltIn):
                 client,
                 client.stream(self.method, self.url, headers=self.headers, content=body) as answer,
             ):
-                return ToolAnswer(await _told(answer))
+                return ToolAnswer(await _answer_text(answer))
         except TimeoutError:
             raise ToolFailed(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
@@ -89,7 +89,7 @@ class HttpRequest(BuiltIn):
             raise ToolFailed("the header Host is the address's own")
 
 
-async def _told(answer: Any) -> str:
+async def _answer_text(answer: Any) -> str:
     data = bytearray()
     async for piece in answer.aiter_bytes():
         data += piece

@@ -192,7 +192,7 @@ class _Connection:
             if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
                 raise ToolFailed(f"the MCP server refused: {error}") from None
             raise ToolFailed(f"the MCP server failed: {self.fail(error)}") from None
-        return _told(result)
+        return _answer_of(result)
 
     async def close(self) -> None:
         """End the server, and its process."""
@@ -216,20 +216,20 @@ def _tool(connection: _Connection, told: Any) -> ModelTool:
         description=told.description or title,
         schema=told.input_schema,
         read=lambda given: ForeignRequest(
-            _shown(title, given), partial(connection.call, told.name, dict(given))
+            _description(title, given), partial(connection.call, told.name, dict(given))
         ),
         asking=Asking.NEVER if only_reads else Asking.UNLESS_GRANTED,
         is_idempotent=only_reads or bool(hints and hints.idempotent_hint),
     )
 
 
-def _shown(title: str, given: Mapping[str, Any]) -> str:
+def _description(title: str, given: Mapping[str, Any]) -> str:
     """Return the description of a call, with the whole input."""
     shown = msgspec.json.format(msgspec.json.encode(given)).decode()
     return f"{title}\n\n```json\n{shown}\n```"
 
 
-def _told(result: Any) -> ToolAnswer:
+def _answer_of(result: Any) -> ToolAnswer:
     texts: list[str] = []
     shown: list[ToolResultContent] = []
     for block in result.content:
