@@ -32,7 +32,7 @@ def _declared(*modes: c.DeliveryMode) -> c.AgentSessionCapabilities:
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True),
         delivery=c.DeliveryCapabilities(modes=modes),
-        # All that a function does it does with its turn, so the host can tell of all of it.
+        # A function acts through its turn alone, so the host can observe all of it.
         events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
         lifecycle=c.LifecycleCapabilities(release=True),
     )

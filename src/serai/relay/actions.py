@@ -228,7 +228,7 @@ class Actions(WorkspacePart):
             return _denied(result, error.message)
         except TimeoutError:
             return _failed(result, "handler_failed", f"no answer within {_LONGEST} seconds")
-        except Exception as error:  # noqa: BLE001 - a handler may raise anything, and its caller hears of it
+        except Exception as error:  # noqa: BLE001 - the caller gets whatever a handler raises
             message = str(error) if isinstance(error, SeraiError) else f"{type(error).__name__}: {error}"
             return _failed(result, "handler_failed", message)
         if problem := _misfit(action.descriptor.output_schema, output):
@@ -245,7 +245,7 @@ class Actions(WorkspacePart):
     ) -> None:
         """Send the outcome to the caller as a message."""
         sender = owner or self._workspace.system
-        if who.gone or sender.number == who.number:  # its own handler has seen it
+        if who.gone or sender.number == who.number:  # its own handler knows the outcome
             return
         told = msgspec.json.encode(outcome.output).decode() if outcome.error is None else outcome.error
         verb = "was" if outcome.state == c.ActionState.DENIED else "has"

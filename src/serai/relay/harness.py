@@ -63,7 +63,9 @@ class FunctionSession(c.BasicSession):
                 return answer or c.Delivered(delivery_id=context.id)
             told = {"text": answer}
             if self.reply is not None and self.capabilities.messaging.send:
-                self._unsent[context.id] = answer  # if it cannot be sent now it is not worked out again
+                self._unsent[context.id] = (
+                    answer  # if it cannot be sent now, the function is not called again
+                )
                 told["replyId"] = await self.reply(message.id, answer, context.id)
                 del self._unsent[context.id]
             return c.Delivered(delivery_id=context.id, metadata={"answer": told})
@@ -146,7 +148,7 @@ class Registration:
             ConnectionLost: It is over.
         """
         if self._relay is None:
-            raise ConnectionLost("the session takes part no longer")
+            raise ConnectionLost("the session is not registered any more")
         return self._relay
 
     async def begin(self, relay: Relay, **more: Any) -> None:
@@ -219,7 +221,9 @@ class Registration:
 
     async def receive(self, offer: c.Offer) -> c.MessageReceipt:
         """Take a message, or wait for its handling that has begun already; renew the lease meanwhile."""
-        if self._relay is None:  # the connection is about to close: what has no answer is offered again
+        if (
+            self._relay is None
+        ):  # the connection is about to close: messages without an answer are offered again
             await asyncio.get_running_loop().create_future()
         relay, delivery_id = self.relay, offer.context.id
         task = self._tasks.get(delivery_id)
@@ -252,7 +256,7 @@ class Registration:
             await session.cancel(held.delivery_id, held.reason)
             return {}
         match c.LifecycleOperation(method):
-            case c.LifecycleOperation.FORK:  # the new one takes part over the same connection
+            case c.LifecycleOperation.FORK:  # the new session is registered over the same connection
                 return {"agent": (await self.relay.register(await session.fork())).identity.handle}
             case c.LifecycleOperation.SNAPSHOT:
                 return await session.snapshot()
@@ -260,7 +264,7 @@ class Registration:
                 await session.resume()
             case c.LifecycleOperation.PAUSE:
                 await session.pause(c.convert(params, c.OperationParams).reason)
-            case c.LifecycleOperation.RELEASE:  # it is asked nothing any more
+            case c.LifecycleOperation.RELEASE:  # nothing more is asked of it
                 await session.release(c.convert(params, c.OperationParams).reason)
                 self.close()
         return {}

@@ -80,11 +80,11 @@ class Lifecycle(WorkspacePart):
             or known.is_person
             or (params.strict and known.capabilities is not None and not known.gone)
         ):
-            raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
+            raise NameTaken(f"the name {name!r} is taken", remedy="Choose another name")
         fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
         if (
             caller.role != c.Role.OWNER and known is not None
-        ):  # what others decide by is not the holder's to say
+        ):  # others decide by tags and kinds: an agent may not set its own
             tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
             own = {key: value for key, value in given.metadata.items() if key != "tags"}
             fields |= {"kind": known.identity.kind, "metadata": own | tags}
@@ -156,7 +156,7 @@ class Lifecycle(WorkspacePart):
         parent = (session.live.head.meta or {}).get(PARENT) if session else None
         is_parent = own is not None and own.session is not None and own.session == parent
         if caller.role != c.Role.OWNER and not is_own and not is_parent:
-            raise Forbidden(f"{agent.handle} is neither you nor an agent that you made")
+            raise Forbidden(f"{agent.handle} is neither you nor an agent that you created")
 
     async def _operate_here(
         self, session: Session, operation: c.LifecycleOperation, reason: str | None
@@ -201,7 +201,7 @@ class Lifecycle(WorkspacePart):
             await parent.check_depth()
             own = parent.live.head.summary.working_directory
             if folder is not None and _uri(folder) != own:
-                raise Forbidden("an agent makes others in its own folder only")
+                raise Forbidden("an agent creates others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
         await self._host.sought(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
@@ -233,7 +233,7 @@ def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
     if params.url is not None:
         check_url(params.url)
         if caller.role != c.Role.OWNER:  # the host may reach what its participants may not
-            raise Forbidden("only the owner of the host says where messages are posted")
+            raise Forbidden("only the owner of the host may register a URL")
     lease = params.lease_seconds
     if lease is not None and not 0 < lease <= _LONGEST_LEASE:
         raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")

@@ -135,7 +135,7 @@ class HostEnd(ABC):
         future = asyncio.get_running_loop().create_future()
         number, call = self._calls.request(method, params, future)
         try:
-            self._answer(call)  # whoever asks bounds how much is asked at once
+            self._answer(call)  # those who ask bound the number of requests
             return await future
         finally:
             self._calls.forget(number)
@@ -157,7 +157,7 @@ class HostEnd(ABC):
             case Unreadable(error=error):
                 self._refuse(error.id, error)
             case _:
-                pass  # an answer that nobody waits for any more
+                pass  # a late answer
 
     def _refuse(self, call_id: RequestId, error: Exception) -> None:
         self._answer(CODEC.encode(Failure(id=call_id, error=refusal_of(error))))
@@ -167,7 +167,7 @@ class HostEnd(ABC):
             result = await self._result(call.method, {} if call.params is None else call.params)
             if isinstance(call, Request):
                 self._answer(self._calls.answer(call.id, result))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
+        except Exception as error:  # noqa: BLE001 - the caller always gets an answer
             if isinstance(call, Request):
                 self._refuse(call.id, error)
 

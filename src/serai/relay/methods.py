@@ -225,7 +225,7 @@ class RelayMethods(WorkspacePart):
         kept = self._inboxes.room(caller, name, to_write=to_write)
         if kept.room.kind != c.RoomKind.CHANNEL:
             remedy = "Send to all of their handles, or mute it"
-            raise Forbidden("nobody comes into a conversation, or leaves it, or archives it", remedy=remedy)
+            raise Forbidden("a conversation keeps its members, and is not archived", remedy=remedy)
         return kept
 
     async def _rooms_members(self, caller: Caller, params: c.RoomParams) -> c.MembersResult:

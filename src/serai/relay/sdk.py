@@ -164,7 +164,7 @@ class Relay:
             ConnectionLost: The host is gone.
         """
         if self._subscribing:
-            await asyncio.wait(self._subscribing)  # what comes of the call is heard
+            await asyncio.wait(self._subscribing)  # so that the listeners receive the effects of the call
         if (led_by := _chain.get()) and method in {"messages.send", "messages.reply"}:
             params["metadata"] = {**params.get("metadata", {}), **led_by}
         return await self._call(method, {key: value for key, value in params.items() if value is not None})
@@ -360,7 +360,7 @@ class Relay:
     ) -> None:
         try:
             events = await subscribing
-        except SeraiError as error:  # whoever waits until it is set up gets it, too
+        except SeraiError as error:  # the caller who awaits the listener gets it, too
             _log.warning("a listener was not set up: %s", error)
             return
         own = secrets.token_hex(4)
@@ -375,12 +375,12 @@ class Relay:
             before = event.message.metadata if event.message else {}
             heard_by: list[str] = before.get("listeners", [])
             if own in heard_by:
-                return  # it led to this itself: it would tell of its own messages for ever
+                return  # this listener caused the event: it would react to itself for ever
             _chain.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
             outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome
-        except Exception:  # noqa: BLE001 - whatever a handler or a predicate raises, others go on
+        except Exception:  # noqa: BLE001 - one failing handler does not stop the others
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 

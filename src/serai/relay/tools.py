@@ -262,10 +262,10 @@ class RelayTools(WorkspacePart):
         queue = self._workspace.queue_of(about)
         told = {"agent": about.handle, "status": self._workspace.info(about).status}
         if about.gone or not isinstance(queue, SessionQueue) or self._is_idle(queue):
-            return told | {"willNotify": False}  # whoever is idle now does not become so
+            return told | {"willNotify": False}  # an idle agent does not become idle
         key = own.number, about.number
         if key not in self._notices:
-            # The notice continues the chain of messages that led to the wish for it.
+            # The notification continues the chain of messages that led to this call.
             hops = self._workspace.runner.hops_of(own, None)
             task = self._notices[key] = asyncio.create_task(self._notify(own, about, queue, hops))
             task.add_done_callback(lambda _: self._notices.pop(key, None))
@@ -317,7 +317,7 @@ class RelayTools(WorkspacePart):
         told = {"invocation": result.invocation_id, "state": result.state}
         if result.state == c.ActionState.COMPLETED:
             return told | {"output": result.output}
-        return told | _without_empty(code=result.code, error=result.error)  # or a message tells later
+        return told | _without_empty(code=result.code, error=result.error)  # otherwise a message follows
 
     # -- how things are told -------------------------------------------------------------------------------
 

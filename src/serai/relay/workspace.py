@@ -151,7 +151,7 @@ class Workspace:
             return caller.participant
         if caller.role == c.Role.OWNER:
             return self.owner
-        raise Forbidden("an observer speaks for nobody")
+        raise Forbidden("an observer cannot act as a participant")
 
     # -- who takes part ------------------------------------------------------------------------------------
 

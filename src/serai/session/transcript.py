@@ -152,7 +152,7 @@ def _trimmed_message(message: SessionMessage) -> SessionMessage:
 def _trimmed_parts(parts: Iterable[DurableContentPart]) -> Iterable[DurableContentPart]:
     for part in parts:
         match part:
-            case ReasoningPart():  # no model wants another one's, nor its own without the signature
+            case ReasoningPart():  # models take no reasoning of others, and their own only with its signature
                 continue
             case ToolResultPart(output=output) if len(output) > _MOST_OF_RESULT:
                 half = _MOST_OF_RESULT // 2

@@ -164,7 +164,7 @@ def next_effect(plan: TurnPlan, steps: Sequence[Step]) -> Effect:
             rounds = sum(isinstance(step, ModelAnswered) for step in talk)
             if rounds > plan.max_tool_turns:
                 return EndTurn(
-                    "turn_limit", f"the turn has had its {plan.max_tool_turns} rounds of tool calls"
+                    "turn_limit", f"the turn has reached its {plan.max_tool_turns} rounds of tool calls"
                 )
             return _next_of_calls(steps, calls) or AskModel(_current_model(talk))
 

@@ -102,7 +102,7 @@ def load(data: bytes, name: str) -> Document:
         return reader.document()
     except DocumentInvalid:
         raise
-    except Exception as error:  # noqa: BLE001 - the parser lets through what it meets in what it calls
+    except Exception as error:  # noqa: BLE001 - the parser passes on errors of other modules
         raise reader.told(error) from None
 
 
@@ -186,7 +186,7 @@ class _DocumentReader:
 
     def _text_of(self, event: Any) -> str:
         start = event.start_mark.index
-        # What follows the sign of a block, on its line, is no part of the text either.
+        # The rest of the line behind the sign of a block is no part of the text either.
         self._look_for_comment(self._text.find("\n", start) if event.style in {"|", ">"} else start)
         self._passed = event.end_mark.index
         return event.value
@@ -293,7 +293,7 @@ def _scalar(value: Any) -> str:
         case int():
             return str(value)
         case float() if math.isfinite(value):
-            text = repr(value)  # YAML 1.1 wants a point in it
+            text = repr(value)  # YAML 1.1 needs a point in it
             return text if "." in text else text.replace("e", ".0e")
         case dict():
             return "{}"

@@ -91,7 +91,7 @@ class Page:
                     folders.append((f"{path}/", one))
                 elif (media_type := _TYPES.get(posixpath.splitext(one.name)[1])) is not None:
                     found[path] = _Asset(one.read_bytes(), media_type)
-        # Names and colours come first; the other files stand beside each other.
+        # Variables and basic styles come first; the order of the others does not matter.
         order = sorted(
             (path for path in found if path.startswith("css/")), key=lambda path: (path not in _FIRST, path)
         )
@@ -111,7 +111,7 @@ class Page:
     def _needed_at_once(self) -> list[str]:
         """Return the modules that the first one imports, and those that they import."""
         needed = [_MAIN]
-        for path in needed:  # it grows
+        for path in needed:  # the list grows meanwhile
             for named in _IMPORTED.findall(self._assets[path].content.decode()):
                 one = posixpath.normpath(posixpath.join(posixpath.dirname(path), named))
                 if one not in needed:
@@ -121,7 +121,7 @@ class Page:
     async def _start(self, request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         document = self._document.replace("{nonce}", nonce)
-        # The guard has let only names of ours pass. `'self'` means WebSockets, too, but not to every browser.
+        # The guard has checked the host's name. Not every browser includes WebSockets in `'self'`.
         policy = _POLICY.format(nonce=nonce, host=request.headers["host"])
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": policy})
 

@@ -58,7 +58,7 @@ async def write(stage: DemoStage, argument: str) -> None:
     count = int(number(argument, most=_MOST_WORDS, what="a number of words"))
     pieces = list(itertools.islice(_markdown(), count))
     if sum(piece.count("```") for piece in pieces) % 2:
-        pieces.append("\n```")  # what is said next must not become code
+        pieces.append("\n```")  # the next text must not become code
     await stage.stream(pieces)
 
 

@@ -135,7 +135,7 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
         return
     call.show(t.ToolResultTextContent(text="built; installing needs another permission\n"))
     await stage.pause()
-    # Whatever was allowed for the session, this is another question: it is asked each time.
+    # This is another question than the one allowed for the session, so it is asked each time.
     await call.ready(
         confirmed=None if stage.asks else t.ToolCallConfirmationReason.SETTING.value,
         message="Write outside of the working directory",

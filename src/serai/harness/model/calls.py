@@ -96,7 +96,7 @@ class CallRunner:
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return
         self._remember(shown, use.pattern())
-        # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
+        # Clients were shown the input with masked secrets: shown so again after a restart, it is no edit.
         is_as_shown = shown.input == self._seat.mask(_written(call))
         edited = None if is_as_shown else _edited(shown.input, call)
         self._records.record(CallDecided(call_id=call.id, input=edited))

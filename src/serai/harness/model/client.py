@@ -94,10 +94,10 @@ class ModelClient:
             failure = ModelFailure(FailureKind.TIMEOUT, f"{request.model} gave no whole answer: {why}")
         except ModelFailure as error:
             failure = error
-        except Exception as error:  # noqa: BLE001 - vendors' libraries raise what they like
+        except Exception as error:  # noqa: BLE001 - vendors' libraries raise anything
             failure = failure_of(error, request.model)
         if failure.failure is FailureKind.AUTHENTICATION:
-            self._models.pop(request.model, None)  # the next request looks for the key anew
+            self._models.pop(request.model, None)  # the next request reads the key again
         raise ModelFailure(
             failure.failure,
             self._redactor.redact(failure.message),

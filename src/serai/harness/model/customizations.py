@@ -168,7 +168,7 @@ def _filter(globs: Sequence[str]) -> PathFilter | None:
     """Return the filter of some globs. A glob without a slash means names in every folder."""
     try:
         return PathFilter([glob if "/" in glob else f"**/{glob}" for glob in globs]) if globs else None
-    except InvalidParams:  # no file is meant for certain
+    except InvalidParams:  # a broken glob means no file
         return _NOTHING
 
 
@@ -252,7 +252,7 @@ def _listed(title: str, definitions: Iterable[Definition]) -> list[str]:
 
 async def _called_text(text: str, known: Mapping[str, Definition]) -> str:
     """Return the text that a person calls by a message that begins with `/name arguments`; else nothing."""
-    for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin as another one
+    for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin with another name
         if re.match(rf"/{re.escape(name)}(?!\S)", text):
             body = _with_arguments(await _read(known[name]), text[len(name) + 1 :].strip())
             return f"# The person has called /{name}\n\nDo as it says:\n\n{body}"

@@ -99,7 +99,7 @@ class ModelHarness(Particular):
         self._servers = servers
         self._chat = chat
         self._redactor = redactor
-        for server in servers.values():  # also of those that nobody asks: no tool is started with a key
+        for server in servers.values():  # also keys of unused servers: no tool is started with a key
             if (name := server.key_variable) and (key := os.environ.get(name)):
                 redactor.register(name, key.strip())
         self._models = ModelClient(servers, redactor)
@@ -350,7 +350,7 @@ class ModelSession(c.BasicSession):
         if turn.task is None:
             turn.message = user_message(message)
             if not self._transcript.has(turn.id):
-                # The turn's beginning has written this message down; here it is only remembered.
+                # The beginning of the turn has stored this message; here it is only added in memory.
                 content, _ = user_content(turn.message, self._context.session)
                 self._transcript.add(
                     turn.id, f"{turn.id}-0", SessionMessageRole.USER, content, self._context.seat.now()
@@ -370,7 +370,7 @@ class ModelSession(c.BasicSession):
         agent = self._record.agent_snapshot
         most = (agent.limits.max_turns if agent else 0) or DEFAULT_TURNS
         if self._transcript.turn_count > most:
-            raise TurnStopped("turn_limit", f"the session has had its {most} turns")
+            raise TurnStopped("turn_limit", f"the session has reached its limit of {most} turns")
         setup = await self._models.set_up(self._context, turn, self._record, self._servers)
         records = TurnRecords(self._context.seat, self._transcript, turn.id, steps)
         await ModelTurn(turn, setup, records).run()

@@ -241,7 +241,7 @@ def _read_answer(printed: str, event: _HookEvent) -> _HookAnswer:
         value = members(json.loads(printed))
     special = members(value.get("hookSpecificOutput"))
     reason = special.get("permissionDecisionReason") or value.get("reason") or value.get("stopReason")
-    # Nobody is asked on a hook's behalf: what it would have a person decide is not done.
+    # A hook cannot have a person asked: `ask` counts as a refusal.
     is_refused = (
         value.get("decision") == "block"
         or special.get("permissionDecision") in {"deny", "ask"}

@@ -96,9 +96,7 @@ class WorkflowHarness(Particular):
         """See `Examining`: checks the file, its agents and models, and that each reference has a value."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
-                raise InvalidParams(
-                    "a run has what its workflow says, and nothing else", field=f"params.{name}"
-                )
+                raise InvalidParams("a run takes this from its workflow", field=f"params.{name}")
         await asyncio.to_thread(self._frozen, "", params.config or {}, directory)
 
     def _frozen(self, uri: str, settings: Mapping[str, Any], directory: str | None) -> RunRecord:
@@ -130,7 +128,9 @@ class WorkflowHarness(Particular):
         used = {node.agent_ref for node in workflow.nodes if node.type is NodeType.AGENT}
         agents |= {slug: self._models.agent_file(slug, folder) for slug in used - agents.keys()}
         whole = replace(workflow, agents=tuple(agents.values()), metadata={})
-        for place, what in problems(whole, known):  # what nodes ask of agents that have files of their own
+        for place, what in problems(
+            whole, known
+        ):  # the tools that nodes name, of agents with files of their own
             raise document.error(what, *place)
         told = {"variables": settings.get("variables")}
         records = {slug: self._models.record(agents[slug], told, folder) for slug in used}
@@ -251,7 +251,7 @@ class WorkflowRun(c.BasicSession):
         except Mismatch as error:
             raise TurnStopped("prompt_invalid", f"{node.id}: {error}") from None
         if not prompt.strip():
-            raise TurnStopped("prompt_empty", f"nobody says what {node.id} is to do: give the run an input")
+            raise TurnStopped("prompt_empty", f"{node.id} has no prompt: give the run an input")
         return prompt
 
     async def _work(

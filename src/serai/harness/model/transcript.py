@@ -164,7 +164,7 @@ class TurnRecords:
     def record(self, step: Step, *writes: RelayWrite) -> None:
         """Write a step down, in one transaction with what is done in the same moment."""
         self.steps.append(step)
-        # What is still to be run keeps its bytes; managed secrets are masked also there.
+        # A step that is still to be run keeps its bytes, apart from managed secrets.
         kept = self.seat.masked(step, observed=False)
         write = step_write(self.transcript.kind, self.transcript.session, self.place, kept)
         self.seat.record({"kind": "step"}, [write, *writes])

@@ -244,7 +244,7 @@ class ModelTurn:
             return
         if reserved is None:
             raise TurnStopped(
-                "price_unknown", f"there is a budget, and nobody knows what {model} costs: name its price"
+                "price_unknown", f"there is a budget, and the price of {model} is unknown: set it in [models]"
             )
         most = self._seat.noted(RAISED) or budget.max_cost_microcents
         spent = self._transcript.spent

@@ -58,10 +58,10 @@ _FINISH = {
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 
-# The first that fits counts, so what is special stands before what is general.
+# The first that fits counts, so special errors stand before general ones.
 _FAILURES: tuple[tuple[type[Exception], FailureKind], ...] = (
     (theirs.ModelRateLimitError, FailureKind.RATE_LIMIT),
-    (theirs.ModelQuotaExceededError, FailureKind.RATE_LIMIT),  # another model may have something left
+    (theirs.ModelQuotaExceededError, FailureKind.RATE_LIMIT),  # another model may have quota left
     (theirs.ModelUnavailableError, FailureKind.OVERLOADED),
     (theirs.ModelServerError, FailureKind.OVERLOADED),
     (theirs.ModelTimeoutError, FailureKind.TIMEOUT),
@@ -91,7 +91,7 @@ def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMode
                 provider = OpenAIProvider(base_url="https://api.openai.com/v1", api_key=key)
                 return provider, OpenAIChatModel(model.id, provider=provider)
             other = OpenAICompatibleProvider(model.server_name, base_url=server.base_url, api_key=key)
-            # Most servers but OpenAI's own know the older name alone, and would not bound the answer.
+            # Most servers other than OpenAI know only the older name, and would not limit the answer.
             older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
             return other, OpenAIChatModel(model.id, provider=other, profile=older)
         case ModelKind.ANTHROPIC:
@@ -157,7 +157,7 @@ def _piece(event: Any) -> TextPart | ReasoningPart | None:
 
 def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
     finish = _FINISH.get(answer.finish_reason or "")
-    # Without the vendor's own word pydantic-ai takes a stream that was cut off for one that has ended.
+    # Without the vendor's own reason, pydantic-ai takes a stream that was cut off for a complete one.
     said = (answer.provider_details or {}).get("finish_reason") or finish is FinishReason.CONTENT_FILTER
     if answer.state != "complete" or finish is None or not said:
         raise ModelFailure(
@@ -223,7 +223,7 @@ def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
                 name=tool.name,
                 description=tool.description,
                 parameters_json_schema=tool.input_schema,
-                strict=False,  # as the tools have it: each checks its own input
+                strict=False,  # each tool checks its own input
             )
             for tool in request.tools
         ]
@@ -274,7 +274,7 @@ def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | T
                 call_id = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
                 yield ToolCallPart(id=call_id, name=_readable(part.tool_name), input=_input(part.args))
             case _:
-                pass  # such as files: nothing that was asked for
+                pass  # such as files, which nobody asked for
 
 
 def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:

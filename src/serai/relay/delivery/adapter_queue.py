@@ -156,7 +156,7 @@ class AdapterQueue(DeliveryQueue):
     def _is_safe(self) -> bool:
         """True while deliveries that wait for idle may be offered."""
         if self.status == c.AgentStatus.OFFLINE and self._link is None:
-            return True  # to offer it is the only way to find out
+            return True  # only an offer shows whether it is there
         return self.status == c.AgentStatus.IDLE or self.status in self._policy.safe_states
 
     @property
@@ -213,7 +213,7 @@ class AdapterQueue(DeliveryQueue):
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - the same delivery
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)
@@ -242,7 +242,7 @@ class AdapterQueue(DeliveryQueue):
     def _send(self, entry: Delivery) -> None:
         """Send a message, now that it is committed that it is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
-            return  # it was cancelled meanwhile, or the connection is another one
+            return  # it was cancelled meanwhile, or the connection has changed
         self._asking[entry.id] = asyncio.create_task(self._ask(entry))
 
     async def _ask(self, entry: Delivery) -> None:
@@ -255,10 +255,10 @@ class AdapterQueue(DeliveryQueue):
             else:
                 secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
-                # Who has nothing to say reports later.
+                # An empty answer means that the receipt comes later.
                 receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
-            # Who has the connection puts off all that was on its way.
+            # With a connection, its end defers all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
                 self._defer(_without_last_attempt(record), error.message)
@@ -295,7 +295,7 @@ class AdapterQueue(DeliveryQueue):
         try:
             answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
         except (msgspec.ValidationError, TypeError):
-            return record  # the message is delivered all the same
+            return record  # the message is delivered nevertheless
         masked = self._host.redactor.redact_value(answer, observed=True)
         cut = replace(masked, text=masked.text[:MOST_OF_ANSWER])
         answered = replace(record, answer=cut, updated_at=self._ledger.now)
@@ -306,7 +306,7 @@ class AdapterQueue(DeliveryQueue):
         """Offer a message again whose lease is over, later each time."""
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
-            return record  # it was handed again, or has more time
+            return record  # it was offered again, or its lease was renewed
         no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
         return self._settled(self._ledger.settle(record, no_answer, own=True))
 
@@ -331,7 +331,7 @@ class AdapterQueue(DeliveryQueue):
             async with self._reading:
                 link = self._link
                 entries = await self._offerable(self._room)
-                # What was on its way over an earlier connection comes before what was found meanwhile.
+                # Messages of an earlier connection are offered before those that were found meanwhile.
                 if self._link is link and self._can_leave:
                     self._hand_over(entries)
                 else:
@@ -340,7 +340,7 @@ class AdapterQueue(DeliveryQueue):
     async def _offerable(self, room: int) -> list[Delivery]:
         """Return what can be offered now, in order. What comes in meanwhile is left to the next call."""
         number, entries = self.participant.number, list[Delivery]()
-        self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
+        self._backlog = False  # a message that comes from here on sets it, and may not be found
         async with self._ledger.reading("offers_of_agent", number, self._is_safe, room) as found:
             offers = list(found)
         self._backlog = self._backlog or len(offers) == room
@@ -384,7 +384,7 @@ class AdapterQueue(DeliveryQueue):
         if is_other or (lease is None and was_asked and link is not None and link is not self._link):
             raise LeaseLost(
                 f"{record.id} was offered again, since no receipt came in time",
-                remedy="Do nothing: whoever has it now answers",
+                remedy="Do nothing: the program that has it now answers",
             )
 
     async def receipt(
@@ -492,7 +492,7 @@ class AdapterQueue(DeliveryQueue):
         if self._link is link:
             self._link = None
             self._recall("offline")
-            if self.status != c.AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
+            if self.status != c.AgentStatus.PAUSED:  # a paused session stays so until it is resumed
                 self._set_status(c.AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
@@ -556,7 +556,7 @@ class AdapterQueue(DeliveryQueue):
         self._publish(self.participant, status_events(status, before, reason))
         if (
             self._is_safe and status != c.AgentStatus.OFFLINE
-        ):  # else it is tried when something is due, or comes
+        ):  # otherwise it is tried when something is due or comes in
             self._pump()
 
 

@@ -19,7 +19,7 @@ from serai.config.settings import RelayPolicy
 _MINUTE = timedelta(minutes=1)
 _NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = c.DeliveryMode
 _CALMER: dict[c.DeliveryMode, tuple[c.DeliveryMode, ...]] = {
-    # What reaches an agent by itself comes before what waits for a person.
+    # Modes that reach an agent by themselves come before those that wait for a person.
     _NOW: (_TOOL_CALL, _IDLE, _MESSAGE, _MANUAL),
     _TOOL_CALL: (_IDLE, _MESSAGE, _MANUAL),
     _MESSAGE: (_IDLE, _MANUAL),

@@ -200,7 +200,7 @@ class Runner(WorkspacePart):
         """Offer a delivery once more, unless it is on its way."""
         if not record.is_open or (record.state == c.DeliveryState.HANDING and not self._has_lapsed(record)):
             return record
-        if message is None:  # it came over AHP: whoever sent it was told
+        if message is None:  # it came over AHP, and its sender knows of the failure
             return self._ledger.settle(
                 record, c.Failed(delivery_id=record.id, reason="not_tried_again"), own=True
             )
@@ -281,7 +281,7 @@ class Runner(WorkspacePart):
             return list(records)
         timer = loop.call_later(seconds, _release, awaited.values())
         try:
-            # What they come to is committed, and so is all before.
+            # The results are committed, and so is all before them.
             found = {delivery_id: await future for delivery_id, future in awaited.items()}
             if not all(found.values()):
                 await self.committed(patient=False)
@@ -301,7 +301,9 @@ class Runner(WorkspacePart):
 
     def changed(self, record: c.DeliveryRecord) -> None:
         """Wake those who wait for a delivery whose record has changed and is committed."""
-        if record.state in _MOVING:  # of all others it is known from their beginning what is due when
+        if (
+            record.state in _MOVING
+        ):  # the other states become due at moments that are known from the beginning
             self._set_timer(record.due)
         for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
@@ -345,7 +347,7 @@ class Runner(WorkspacePart):
             for record, message in found:
                 try:
                     self._process(record, message, now)
-                except Exception:  # noqa: BLE001 - whatever it is, the others are attended to
+                except Exception:  # noqa: BLE001 - one failure does not stop the others
                     _log.exception("%s was not attended to, and is soon", record.id)
                     again = now + _AFTER_FAILURE
         await self.committed()
@@ -357,7 +359,7 @@ class Runner(WorkspacePart):
         if not record.is_open:
             return
         if record.state == c.DeliveryState.HANDING:
-            if self._has_lapsed(record):  # until then whoever has it says what became of it
+            if self._has_lapsed(record):  # until then the program that has it may answer
                 self._offer_again(record, message)
         elif record.deadline is not None and record.deadline <= now:
             self.drop(record, "deadline_exceeded")

@@ -121,7 +121,7 @@ class SessionQueue(DeliveryQueue):
             return self._steer(entry, session)
         return self._hold(entry)
 
-    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - it makes no difference here
         """Remove a delivery from those that wait."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
@@ -149,7 +149,7 @@ class SessionQueue(DeliveryQueue):
                 if record.priority == c.Priority.URGENT:
                     window.sort(key=_is_normal)
             elif not is_newest or record.priority == c.Priority.URGENT:
-                window.clear()  # it goes before others: they are read again, in order
+                window.clear()  # it comes before others, so all are read again in order
         self.waiting[waits_for] += 1
         if waits_for == "idle":
             self.pump()
@@ -263,7 +263,7 @@ class SessionQueue(DeliveryQueue):
         """Let what waits for idle enter, once the session is in memory and idle."""
         session = self._session
         if session is not None and session.live.turn is not None:
-            return  # its end pumps
+            return  # the end of the turn starts the pump
         if session is not None and session.turns.is_in_process and self._next["idle"]:
             self._enter_next(session)  # there is nothing to read, and nobody to wake
             return

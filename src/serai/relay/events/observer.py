@@ -87,7 +87,7 @@ def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) ->
     """Return why a live event of this type never comes from an agent; `None` if it may."""
     if name == "session.event" and not capabilities.events.emits:
         return CapabilityUnsupported("events.emits", name, agent=agent)
-    # Who names some statuses means those; who only says that its status changes means all.
+    # A session that declares some statuses means only those; `status.changed` alone means all.
     own = name.removeprefix("agent.")
     is_particular = any(kind.family == "status" and kind != _CHANGED for kind in capabilities.events.emits)
     wishes = (_Type(own),) if is_particular and own in _STATUSES else _LIVE[name]
@@ -191,7 +191,7 @@ class Observer(WorkspacePart):
         """Publish what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
-        # Who is gone declares nothing any more, and is told of to the end.
+        # A released session has no capabilities any more; its last events are published nevertheless.
         emits = _Type if participant.gone else self._workspace.queue_of(participant).capabilities.events.emits
         at = self._host.ledger.now
         agent, subject = c.to_wire(participant.identity), participant.identity.id
@@ -211,6 +211,6 @@ def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
         return [event.type.value]
     if isinstance(event, c.StatusEvent) and event.type == _Type.STATUS_CHANGED:
         named = f"agent.status.{event.status.value}"
-        # That a release has begun is an event of the relay's own.
+        # The beginning of a release is an event of the relay itself.
         return ["agent.status.changed", *([named] if event.status != c.AgentStatus.RELEASING else ())]
     return []

@@ -74,11 +74,11 @@ class SessionEvents:
         if turn is not None and isinstance(action, a.ToolCallActionBase):
             calls = _open(turn.calls(action.tool_call_id))
         if isinstance(action, a.SessionTruncatedAction):
-            action = replace(action, turn_id=None)  # which turns there were is not known here
+            action = replace(action, turn_id=None)  # the earlier turns are not known here
         live.apply(action, 0)
         told: list[c.AgentSessionEvent] = []
         now = live.turn.id if live.turn is not None else None
-        if turn is not None and turn.id != now:  # it has ended, and with it what it left open
+        if turn is not None and turn.id != now:  # the turn has ended, and so have its open calls
             told += [_failed(one, "skipped") for one in _open(turn.calls())]
             live.head.turns.clear()
             self._called.clear()

@@ -196,8 +196,7 @@ async def post_signed(url: str, content: c.Record, secret: str, seconds: float) 
         TIMESTAMP: timestamp,
         SIGNATURE: signature(secret, timestamp, body),
     }
-    # It takes a while to import, and few are posted to.
-    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - that is why
+    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - slow to import, and rarely needed
 
     answer = b""
     try:

@@ -204,7 +204,7 @@ class Inboxes(WorkspacePart):
             async with self._ledger.reading("waiting_deliveries", number, waits_for, limit) as found:
                 for record, message in found:
                     if message is None or record.waits_for != waits_for:
-                        continue  # someone else has fetched it, or it was cancelled
+                        continue  # it was fetched meanwhile, or cancelled
                     messages.append(message)
                     if not params.peek:
                         self._fetched(record)
@@ -248,7 +248,7 @@ class Inboxes(WorkspacePart):
         """
         words = _WORD.findall(params.query)
         if not words:
-            raise InvalidParams("there is no word to look for", field="query")
+            raise InvalidParams("the query has no word", field="query")
         await self._journal.committed()
         while await self._store.index_words():
             pass

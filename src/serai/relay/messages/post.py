@@ -144,7 +144,7 @@ class Post(WorkspacePart):
     def _send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
-            raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
+            raise UnknownTarget("the message has no recipient", remedy="Name a #room or a @handle")
         self._check(params)
         if len(names) == 1 and names[0].startswith(_ROOMS):
             room = self._rooms.get(names[0], to_write=True)
@@ -169,7 +169,7 @@ class Post(WorkspacePart):
         if (size := len(c.encode(params))) > self._policy.message_bytes:
             most = self._policy.message_bytes // 1024
             raise MessageTooLarge(
-                f"the message has {size} bytes, and {most} KiB are taken",
+                f"the message has {size} bytes; the limit is {most} KiB",
                 remedy="Put it into a file and name the file",
             )
         if params.deadline is not None and params.deadline <= self._ledger.now:
@@ -178,7 +178,7 @@ class Post(WorkspacePart):
     def _check_recipients(
         self, recipients: Iterable[Participant], sender: Participant, params: c.SendParams | c.ReplyParams
     ) -> None:
-        if params.mode or params.attachments:  # all else anyone can be delivered
+        if params.mode or params.attachments:  # anything else can be delivered to anyone
             self._runner.check(recipients, sender, params)
 
     def _masked(
@@ -208,9 +208,9 @@ class Post(WorkspacePart):
         is_channel = room.room.kind == c.RoomKind.CHANNEL
         recipients = self._recipients(room, sender, mentioned, is_reply=parent is not None)
         self._check_recipients((one for one, _ in recipients), sender, params)
-        if is_channel:  # who is in a conversation never changes, whoever answers in it
+        if is_channel:  # a conversation keeps its members, whoever answers in it
             self._rooms.join(room, sender)
-        told = params.metadata.get("hops")  # what a program sends may continue a chain that only it knows
+        told = params.metadata.get("hops")  # a program may continue a chain that only it knows
         hops = max(least_hops, self._runner.hops_of(sender, parent), told if isinstance(told, int) else 0)
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
         metadata = metadata and self._redactor.redact_value(metadata, observed=True)
@@ -282,7 +282,7 @@ class Post(WorkspacePart):
         named = {one.number for one in mentioned}
         is_channel = room.room.kind == c.RoomKind.CHANNEL
         members = [number for number, muted in room.members.items() if not muted or number in named]
-        # Rooms are open to all, so whoever is called by name hears of it.
+        # Rooms are open to all, so everyone who is mentioned gets the message.
         numbers = dict.fromkeys([*members, *(named if is_channel else ())])
         chosen: list[tuple[Participant, c.DeliveryReason]] = []
         for number in numbers:

@@ -46,7 +46,7 @@ async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -
     named = f"{name}:{port}" in map(str.lower, allowed)
     if not named and not all(is_public(ip_address(one)) for one in found):
         raise AddressRefused(
-            f"{name}:{port} is refused: it is this machine's, or of a private network",
+            f"{name}:{port} is refused: it belongs to this machine, or to a private network",
             remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
         )
     return found

@@ -133,7 +133,7 @@ class ListDirectory(BuiltIn):
 class SearchFiles(BuiltIn):
     """Find the lines with a text in all files below a directory. Prints file:line: text."""
 
-    # A text and no regular expression: one of those could keep the whole host busy for hours.
+    # Plain text, because a regular expression could keep the whole host busy for hours.
     name, title = "search_files", "Search in files"
     asking, is_idempotent = Asking.NEVER, True
 
@@ -194,7 +194,7 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
                 path, data = os.path.normpath(f"{folder}/{name}"), None
                 if monotonic() > until:
                     return
-                # What cannot be read, or may not, is passed over: the search is for the rest.
+                # Files that cannot or may not be read are skipped.
                 with suppress(OSError, ProtocolError):
                     data = _text_in(directory, name) if wanted.passes(path) else None
                 if data is not None:

@@ -76,7 +76,7 @@ class _Checkout:
             os.path.relpath(context.folder.resolve() / path, self.repository.directory) for path in paths
         ]
         if any(path.split("/")[0] == ".." for path in found):
-            raise ToolFailed(f"{', '.join(paths)}: this is not all inside what the session reaches")
+            raise ToolFailed(f"{', '.join(paths)}: not all of this is within the session's reach")
         return found
 
 

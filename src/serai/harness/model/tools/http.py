@@ -68,7 +68,7 @@ class HttpRequest(BuiltIn):
         except TimeoutError:
             raise ToolFailed(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ToolFailed(f"{self.url} cannot be had: {error or type(error).__name__}") from None
+            raise ToolFailed(f"{self.url} cannot be fetched: {error or type(error).__name__}") from None
 
     def _check(self) -> None:
         """Check the request.
@@ -82,9 +82,9 @@ class HttpRequest(BuiltIn):
             raise ToolFailed(f"{self.url!r} is no address") from None
         if parts.scheme not in {"http", "https"}:
             raise ToolFailed(f"{self.url!r} is no http: or https: address")
-        # What two readers may read differently is refused: a person allows what they have read.
+        # An ambiguous URL is refused, because a person allows what they have read.
         if not parts.hostname or "@" in parts.netloc or _ODD.search(self.url):
-            raise ToolFailed(f"{self.url!r} has no host, or what does not belong into an address")
+            raise ToolFailed(f"{self.url!r} has no host, or characters that do not belong in an address")
         if "host" in map(str.lower, self.headers):
             raise ToolFailed("the header Host is the address's own")
 

@@ -63,7 +63,7 @@ def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
         told |= {"argv": argv, "cwd": fields.get("cwd"), "url": url}
         settings = msgspec.convert(told, McpServerSettings)
     except (msgspec.ValidationError, TypeError) as error:
-        raise ConfigInvalid(f"the MCP server {name!r} is not described well: {error}") from None
+        raise ConfigInvalid(f"the MCP server {name!r} is not configured correctly: {error}") from None
     if bool(settings.argv) is bool(settings.url) or fields.get("type") == "sse":
         raise ConfigInvalid(f"the MCP server {name!r} needs a command, or the URL of streamable HTTP")
     return settings
@@ -159,7 +159,7 @@ class _Connection:
                 self.client = client
                 self._ready.set()
                 await self._leaving.wait()
-        except Exception as error:  # noqa: BLE001 - whatever a server does is told, and ends no turn
+        except Exception as error:  # noqa: BLE001 - any failure of a server is a notice, and ends no turn
             self.fail(error)
         finally:
             self._ready.set()
@@ -187,8 +187,8 @@ class _Connection:
             raise ToolFailed(f"the MCP server {self.name!r} is gone: {self.problem}")
         try:
             result = await self.client.call_tool(tool, given)
-        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
-            # What it says about the call is an answer. Anything else, and the connection is of no use.
+        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise anything
+            # An error about the call is an answer. After any other error the connection is useless.
             if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
                 raise ToolFailed(f"the MCP server refused: {error}") from None
             raise ToolFailed(f"the MCP server failed: {self.fail(error)}") from None

@@ -28,7 +28,7 @@ from serai.host.seat import Seat
 from serai.jsonrpc.lines import Lines
 from serai.version import __version__
 
-logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
+logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs each request
 
 _SECONDS = 300.0
 """Longest time of one call, in seconds."""
