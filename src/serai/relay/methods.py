@@ -167,7 +167,7 @@ class RelayMethods(WorkspacePart):
     async def _messages_reply(self, caller: Caller, params: c.ReplyParams) -> c.SendResult:
         sender = self._sender(caller, params.sender)
         parent = await self._inboxes.message(caller._replace(participant=sender), params.message_id)
-        return await self._sent(await self._post.reply(params, sender, parent), params)
+        return await self._sent(await self._post.send(params, sender, parent), params)
 
     async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
         """Wait for the stage that the sender asked for."""

@@ -5,7 +5,8 @@ Also the files of workflows, and the names that they may use on this machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,18 +167,12 @@ def known_here(
         trusted: True if the working directory is trusted.
     """
 
-    def is_agent(slug: str) -> bool:
+    def succeeds(call: Callable[..., object], *args: Any) -> bool:
         try:
-            find_agent(slug, folder, settings_folder, trusted=trusted)
-        except AgentUnknown:
+            call(*args)
+        except (AgentUnknown, ConfigInvalid):
             return False
         return True
 
-    def is_model(model: str) -> bool:
-        try:
-            find_model(servers, model)
-        except ConfigInvalid:
-            return False
-        return True
-
-    return Known(is_tool_name, is_model, is_agent)
+    agent = partial(find_agent, directory=folder, settings=settings_folder, trusted=trusted)
+    return Known(is_tool_name, partial(succeeds, find_model, servers), partial(succeeds, agent))

@@ -44,6 +44,8 @@ _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
 )
 
+_OPEN = "open"
+"""Key of the only count: that of all open deliveries."""
 _SOONEST = timedelta(milliseconds=100)
 """Shortest time before a message that a harness has deferred is offered again."""
 _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
@@ -64,8 +66,6 @@ class AdapterQueue(DeliveryQueue):
         self._publish = workspace.observer.publish_reported
         self._status = c.AgentStatus.OFFLINE
         self._hops = 0
-        self._waiting = 0
-        """Number of open deliveries."""
         self._link: HostEnd | None = None
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All deliveries in the state `handing`, by their ids."""
@@ -88,14 +88,9 @@ class AdapterQueue(DeliveryQueue):
         """See `DeliveryQueue.hops`."""
         return self._hops
 
-    @property
-    def size(self) -> int:
-        """See `DeliveryQueue.size`."""
-        return self._waiting
-
     def count(self, waits_for: str, number: int = 1) -> None:  # noqa: ARG002 - one count for all
         """See `DeliveryQueue.count`."""
-        self._waiting += number
+        super().count(_OPEN, number)
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
@@ -115,7 +110,7 @@ class AdapterQueue(DeliveryQueue):
         if record.id in self._on_the_way:
             return self._lapsed(record)
         if record.state == c.DeliveryState.CREATED:
-            self._waiting += 1
+            self.count(_OPEN)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("flush", record))
             return record
@@ -146,7 +141,7 @@ class AdapterQueue(DeliveryQueue):
         self._forget(record.id)
         if why is None:
             return
-        self._count_closed()
+        self.count(_OPEN, -1)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
@@ -194,9 +189,6 @@ class AdapterQueue(DeliveryQueue):
             metadata={"heldBy": "host", "waitsFor": "connection"},
         )
         return self._ledger.settle(record, receipt)
-
-    def _count_closed(self) -> None:
-        self._waiting = max(0, self._waiting - 1)
 
     def _forget(self, delivery_id: str) -> None:
         """Stop counting a delivery as on its way."""
@@ -282,7 +274,7 @@ class AdapterQueue(DeliveryQueue):
         """Let the next delivery leave, since this one is not on its way any more."""
         self._forget(record.id)
         if not record.is_open:
-            self._count_closed()
+            self.count(_OPEN, -1)
         self._pump()
         return record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,6 +28,8 @@ class DeliveryQueue(WorkspacePart, ABC):
         super().__init__(workspace)
         self.participant = participant
         """The recipient, with the capabilities that it declared last."""
+        self.waiting: Counter[str] = Counter()
+        """Numbers of deliveries that wait, by what they wait for."""
 
     @property
     @abstractmethod
@@ -51,7 +54,7 @@ class DeliveryQueue(WorkspacePart, ABC):
     @property
     def size(self) -> int:
         """Number of deliveries that wait."""
-        return 0
+        return max(0, self.waiting.total())
 
     @property
     def has_room(self) -> bool:
@@ -64,6 +67,7 @@ class DeliveryQueue(WorkspacePart, ABC):
 
     def count(self, waits_for: str, number: int = 1) -> None:
         """Count deliveries that wait, by what they wait for."""
+        self.waiting[waits_for] += number
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """Hold a delivery no longer. With `why` it is over for good, otherwise it is offered again."""
@@ -102,6 +106,9 @@ class InboxQueue(DeliveryQueue):
     def has_room(self) -> bool:
         """True: an inbox has room for everything."""
         return True
+
+    def count(self, waits_for: str, number: int = 1) -> None:
+        """Count nothing."""
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:  # noqa: ARG002 - it is stored
         """Hold a message until its recipient looks."""

@@ -57,8 +57,6 @@ class SessionQueue(DeliveryQueue):
         super().__init__(workspace, participant)
         self.uri = uri
         self._peek = workspace.host.sessions.peek
-        self.waiting: Counter[str] = Counter()
-        """Numbers of deliveries that wait, by what they wait for."""
         self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
         """The deliveries that could enter next, by what they wait for: the first that wait, in order."""
         self._steering: list[Delivery] = []
@@ -73,11 +71,6 @@ class SessionQueue(DeliveryQueue):
     def status(self) -> c.AgentStatus | None:
         """The session's status."""
         return self._host.status_of(self.uri)
-
-    @property
-    def size(self) -> int:
-        """See `DeliveryQueue.size`."""
-        return self.waiting.total()
 
     def count(self, waits_for: str, number: int = 1) -> None:
         """See `DeliveryQueue.count`."""

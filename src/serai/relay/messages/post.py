@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -44,27 +44,26 @@ class Post(WorkspacePart):
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Locks of the messages that are being sent, by their senders and idempotency keys."""
 
-    async def send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
-        """Send a message. Sent again under the same key, it is the same message.
+    async def send(
+        self,
+        params: c.SendParams | c.ReplyParams,
+        sender: Participant,
+        parent: c.RelayMessage | None = None,
+    ) -> c.SendResult:
+        """Send a message, or an answer in its parent's thread. Under the same key it is the same message.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
         key = self._masked_key(params)
         if key is None:
-            return self._send(params, sender)
-        return await self._once(key, params, sender, lambda: self._send(params, sender))
-
-    async def reply(self, params: c.ReplyParams, sender: Participant, parent: c.RelayMessage) -> c.SendResult:
-        """Answer a message in its thread.
-
-        Raises:
-            RelayError: It cannot be sent; nothing was stored.
-        """
-        key = self._masked_key(params)
-        if key is None:
-            return self._reply(params, sender, parent)
-        return await self._once(key, params, sender, lambda: self._reply(params, sender, parent))
+            return self._send(params, sender, parent)
+        async with self._sending.setdefault((sender.number, key), asyncio.Lock()):
+            await self._runner.committed()
+            rows = await self._store.relay("message_by_key", sender.number, key)
+            if not rows:
+                return self._send(params, sender, parent)
+            return await self._repeated(c.decode(rows[0][1], c.RelayMessage), params, sender)
 
     async def retract(self, message: c.RelayMessage) -> c.SendResult:
         """Retract a message: pending deliveries are cancelled. What was delivered stays delivered."""
@@ -91,21 +90,7 @@ class Post(WorkspacePart):
         room = self._rooms.conversation([sender, recipient])
         return self._keep(params, sender, room, None, reason=reason, least_hops=hops)
 
-    # -- one at a time under a key -------------------------------------------------------------------------
-
-    async def _once(
-        self,
-        key: str,
-        params: c.SendParams | c.ReplyParams,
-        sender: Participant,
-        send: Callable[[], c.SendResult],
-    ) -> c.SendResult:
-        async with self._sending.setdefault((sender.number, key), asyncio.Lock()):
-            await self._runner.committed()
-            rows = await self._store.relay("message_by_key", sender.number, key)
-            return (
-                await self._repeated(c.decode(rows[0][1], c.RelayMessage), params, sender) if rows else send()
-            )
+    # -- again under the same key --------------------------------------------------------------------------
 
     async def _repeated(
         self, earlier: c.RelayMessage, params: c.SendParams | c.ReplyParams, sender: Participant
@@ -141,11 +126,16 @@ class Post(WorkspacePart):
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: c.SendParams, sender: Participant) -> c.SendResult:
+    def _send(
+        self, params: c.SendParams | c.ReplyParams, sender: Participant, parent: c.RelayMessage | None
+    ) -> c.SendResult:
+        self._check(params)
+        if isinstance(params, c.ReplyParams):
+            conversation = parent.conversation_id if parent else None
+            return self._keep(params, sender, self._rooms.get(conversation or "", to_write=True), parent)
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("the message has no recipient", remedy="Name a #room or a @handle")
-        self._check(params)
         if len(names) == 1 and names[0].startswith(_ROOMS):
             room = self._rooms.get(names[0], to_write=True)
             if room.room.kind != c.RoomKind.CHANNEL and sender.number not in room.members:
@@ -157,11 +147,6 @@ class Post(WorkspacePart):
             self._check_recipients(others, sender, params)
             room = self._rooms.conversation([sender, *others])
         return self._keep(params, sender, room, None)
-
-    def _reply(self, params: c.ReplyParams, sender: Participant, parent: c.RelayMessage) -> c.SendResult:
-        self._check(params)
-        room = self._rooms.get(parent.conversation_id or "", to_write=True)
-        return self._keep(params, sender, room, parent)
 
     def _check(self, params: c.SendParams | c.ReplyParams) -> None:
         if not params.text.strip() and not params.attachments:
