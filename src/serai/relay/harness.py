@@ -217,7 +217,7 @@ class Registration:
         more = {"as": self.identity.handle, "idempotencyKey": f"answer to {delivery_id}"}
         return (await self.relay.reply(message_id, text, **more)).message.id
 
-    # -- what the relay asks -------------------------------------------------------------------------------
+    # -- requests of the relay -----------------------------------------------------------------------------
 
     async def receive(self, offer: c.Offer) -> c.MessageReceipt:
         """Take a message, or wait for its handling that has begun already; renew the lease meanwhile."""

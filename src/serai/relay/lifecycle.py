@@ -118,11 +118,11 @@ class Lifecycle(WorkspacePart):
         Cancelling leaves open whether it is done.
 
         Raises:
-            UnknownTarget: Nobody has that name.
+            UnknownTarget: There is no agent of that name.
             SessionGone: The session was released before, or there is no turn yet to fork from.
             Forbidden: The caller may not.
             CapabilityUnsupported: The session does not declare it.
-            Offline: A session elsewhere is not connected, so that nobody can be asked.
+            Offline: A session elsewhere is not connected, so that it cannot be asked.
         """
         agent = self._identities.get(params.agent)
         queue = self._workspace.queue_of(agent)
@@ -175,7 +175,7 @@ class Lifecycle(WorkspacePart):
                 return await (await session.agent()).snapshot()
         return {}
 
-    # -- the same, as actions ------------------------------------------------------------------------------
+    # -- the operations as actions -------------------------------------------------------------------------
 
     def add_actions(self, actions: Actions) -> None:
         """Add the operations to the actions."""

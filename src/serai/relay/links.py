@@ -116,7 +116,7 @@ class HostEnd(ABC):
         """Return the caller.
 
         Raises:
-            ConnectionLost: Nobody, any more.
+            ConnectionLost: The caller is gone.
         """
 
     async def request(self, method: str, params: Any) -> Any:
@@ -126,7 +126,7 @@ class HostEnd(ABC):
         ignored.
 
         Raises:
-            ConnectionLost: The connection is over, or nobody is there any more whose token opens it.
+            ConnectionLost: The connection is over, or its token was revoked.
             ProtocolError: The answer is an error.
         """
         self.caller()

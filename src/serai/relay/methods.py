@@ -127,7 +127,7 @@ class RelayMethods(WorkspacePart):
             told.append(replace(record, agent=handle, sequence=number))
         return tuple(told)
 
-    # -- who calls -----------------------------------------------------------------------------------------
+    # -- the caller ----------------------------------------------------------------------------------------
 
     def _sender(self, caller: Caller, name: str | None) -> Participant:
         """Return the sender of a message. A session elsewhere may send only if it declared that."""
@@ -368,7 +368,7 @@ class RelayMethods(WorkspacePart):
         again = c.SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
         return self._runner.deliver(message, agent, record.reason, sender, again, redelivery_of=record.id)
 
-    # -- what only the owner does --------------------------------------------------------------------------
+    # -- methods for the owner -----------------------------------------------------------------------------
 
     async def _secrets_register(self, _caller: Caller, params: c.SecretParams) -> c.Empty:
         if not params.name.strip() or not self._host.redactor.register(params.name, params.value):

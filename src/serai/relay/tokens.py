@@ -46,7 +46,7 @@ class Caller(NamedTuple):
 
     @property
     def only_reads(self) -> bool:
-        """True if this caller speaks for nobody, and changes nothing."""
+        """True if this caller only reads."""
         return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
 
 

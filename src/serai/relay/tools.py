@@ -1,7 +1,7 @@
-"""The relay as tools for agents: what each takes and answers, whatever brings the call.
+"""The relay as tools for agents: their arguments and answers, independent of the transport.
 
-Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. Who
-calls is the holder of the connection's token, never an argument.
+Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. The
+caller is the holder of the connection's token, never an argument.
 
 Each action that the caller may use is a tool, too. A tool's name has letters, digits, `_` and `-`, so
 `agent.create` is `agent_create`. Where two would have one name the relay's own tool has it, then the host's
@@ -319,7 +319,7 @@ class RelayTools(WorkspacePart):
             return told | {"output": result.output}
         return told | _without_empty(code=result.code, error=result.error)  # otherwise a message follows
 
-    # -- how things are told -------------------------------------------------------------------------------
+    # -- answers -------------------------------------------------------------------------------------------
 
     def _sent(self, result: c.SendResult) -> dict[str, Any]:
         deliveries = [self._delivery(record) for record in result.deliveries]

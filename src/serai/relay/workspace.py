@@ -136,7 +136,7 @@ class Workspace:
         """Return the participant that a caller speaks for.
 
         Raises:
-            Forbidden: The caller may not speak for that one, or for nobody.
+            Forbidden: The caller may not speak for that participant, or not for any.
         """
         if name is not None:
             found = self.identities.get(name)
@@ -153,7 +153,7 @@ class Workspace:
             return self.owner
         raise Forbidden("an observer cannot act as a participant")
 
-    # -- who takes part ------------------------------------------------------------------------------------
+    # -- participants --------------------------------------------------------------------------------------
 
     def queue_of(self, participant: Participant) -> DeliveryQueue:
         """Return the queue of a participant."""

@@ -77,7 +77,7 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
     budget: AgentBudget | None = None
 
 
-# -- reading one -------------------------------------------------------------------------------------------
+# -- reading an agent --------------------------------------------------------------------------------------
 
 
 def _anything(_name: str) -> bool:
@@ -145,7 +145,7 @@ def is_allowed(words: Sequence[str], allowlist: Iterable[str]) -> bool:
     return False
 
 
-# -- what a session takes away -----------------------------------------------------------------------------
+# -- restrictions of a session -----------------------------------------------------------------------------
 
 
 class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -122,7 +122,7 @@ class AgentSessionRecord(Record):
     updated_at: Moment
 
 
-# -- to a model, and back ----------------------------------------------------------------------------------
+# -- requests and answers of models ------------------------------------------------------------------------
 
 
 class ToolSpec(NamedTuple):

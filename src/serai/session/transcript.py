@@ -103,7 +103,7 @@ def _text_of_person(message: SessionMessage) -> str:
     return "".join(part.text for part in message.content if isinstance(part, TextPart))
 
 
-# -- what a model sees -------------------------------------------------------------------------------------
+# -- the model's view --------------------------------------------------------------------------------------
 
 
 def projected(

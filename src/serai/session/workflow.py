@@ -155,7 +155,7 @@ def render(template: str, values: Mapping[str, str]) -> str:
     return _TOKEN.sub(lambda token: values[token[1]] if token[1] else "{", template)
 
 
-# -- what can be wrong -------------------------------------------------------------------------------------
+# -- problems of a workflow --------------------------------------------------------------------------------
 
 
 def problems(workflow: Workflow, known: Known) -> Iterator[Problem]:

@@ -103,7 +103,7 @@ def load(data: bytes, name: str) -> Document:
     except DocumentInvalid:
         raise
     except Exception as error:  # noqa: BLE001 - the parser passes on errors of other modules
-        raise reader.told(error) from None
+        raise reader.error_of(error) from None
 
 
 class _DocumentReader:
@@ -129,7 +129,7 @@ class _DocumentReader:
         self._look_for_comment(len(self._text))
         return Document(self._name, value, lines, self._comment)
 
-    def told(self, error: Exception) -> DocumentInvalid:
+    def error_of(self, error: Exception) -> DocumentInvalid:
         """Return an error of the parser as one line."""
         mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
         line = mark.line if mark else self._text.count("\n", 0, position) if position else 0

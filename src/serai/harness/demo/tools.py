@@ -37,7 +37,7 @@ OPTIONS = [
 """The answers to a tool that wants to run: two ways to allow it, and two to deny it."""
 
 
-# -- asking first ------------------------------------------------------------------------------------------
+# -- tools that ask first ----------------------------------------------------------------------------------
 
 
 async def _begin_with_approval(
@@ -148,7 +148,7 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
         await stage.say("Installed, in a manner of speaking.")
 
 
-# -- not asking --------------------------------------------------------------------------------------------
+# -- tools that do not ask ---------------------------------------------------------------------------------
 
 
 async def _begin_freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
@@ -184,7 +184,7 @@ async def failing_tool(stage: DemoStage, _argument: str) -> None:
     await stage.say("The tool failed. That happens; the turn goes on all the same.")
 
 
-# -- for real -----------------------------------------------------------------------------------------------
+# -- real tools ---------------------------------------------------------------------------------------------
 
 
 async def _failed(stage: DemoStage, call: ToolCall, what: str, error: Exception) -> None:

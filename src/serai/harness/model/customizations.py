@@ -199,7 +199,7 @@ def _relative_path(folder: Path, path: str) -> str:
     return os.path.relpath(folder / path.replace("\0", ""), folder)
 
 
-# -- what is called by its name ----------------------------------------------------------------------------
+# -- skills and prompts by name ----------------------------------------------------------------------------
 
 
 class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -299,7 +299,7 @@ class ModelHarness(Particular):
             max_messages=self._chat.max_messages,
         )
 
-    # -- what clients may not do ---------------------------------------------------------------------------
+    # -- refused actions of clients ------------------------------------------------------------------------
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
         """See `Particular`: a session keeps its agent for life, and its model must exist."""

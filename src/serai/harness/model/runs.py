@@ -157,7 +157,7 @@ class WorkflowHarness(Particular):
         transcript = Transcript(uri, await seat.rows("run_messages", uri), spent, "run")
         return WorkflowRun(context, self._models, record, transcript)
 
-    # -- its turn ------------------------------------------------------------------------------------------
+    # -- the turn ------------------------------------------------------------------------------------------
 
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int

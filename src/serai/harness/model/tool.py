@@ -69,7 +69,7 @@ class ToolAnswer(NamedTuple):
 class ToolRequest(msgspec.Struct, forbid_unknown_fields=True):
     """One call of a tool: its fields are the input that the model gives.
 
-    What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
+    A refusal is a `SeraiError`: the model gets its message, and the turn continues.
     """
 
     def pattern(self) -> str:
@@ -87,7 +87,7 @@ class ToolRequest(msgspec.Struct, forbid_unknown_fields=True):
         """Return what the call is going to do. It changes nothing.
 
         Raises:
-            SeraiError: It will be refused anyway, so nobody need be asked.
+            SeraiError: The call will be refused anyway, so no person is asked.
         """
         del context
         return Preview(self.summary())

@@ -179,7 +179,7 @@ class TurnRecords:
         return self.transcript.add(self.place, name, role, masked, self.seat.now(), model_id=model_id)
 
 
-# -- what a person says, with what is attached to it -------------------------------------------------------
+# -- a person's message and its attachments ----------------------------------------------------------------
 
 _MOST_TEXT = 256 * 1024
 """Most characters of an attached text that are kept."""

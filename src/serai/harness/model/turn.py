@@ -231,7 +231,7 @@ class ModelTurn:
         await self._turn.activity(None)
         return True
 
-    # -- money ---------------------------------------------------------------------------------------------
+    # -- the budget ----------------------------------------------------------------------------------------
 
     async def _afford(self, reserved: int | None, model: str) -> None:
         """Check that a request fits into the budget, before it is sent.

@@ -123,7 +123,7 @@ async def answer_of(
 
     Raises:
         ModelFailure: The stream ended before its end.
-        Exception: Whatever pydantic-ai, or a library below it, raises: see `failure_of`.
+        Exception: Any error of pydantic-ai, or of a library below it: see `failure_of`.
     """
     settings = ModelSettings(max_tokens=request.max_tokens, max_retries=0, timeout=read_timeout)
     asked = model_request_stream(
@@ -195,7 +195,7 @@ def _server_message(error: Exception) -> str:
     return status + (body if isinstance(body, str) and body else error.message)
 
 
-# -- our messages in pydantic-ai's words, and its answers in ours --------------------------------------------
+# -- conversion of messages and answers ----------------------------------------------------------------------
 
 
 def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:

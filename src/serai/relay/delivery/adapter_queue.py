@@ -53,12 +53,7 @@ _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
 
 
 class AdapterQueue(DeliveryQueue):
-    """The queue of a session elsewhere.
-
-    Args:
-        workspace: The relay.
-        participant: Who registered.
-    """
+    """The queue of a session elsewhere."""
 
     def __init__(self, workspace: Workspace, participant: Participant) -> None:
         super().__init__(workspace, participant)
@@ -76,7 +71,7 @@ class AdapterQueue(DeliveryQueue):
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
 
-    # -- what the runner asks ------------------------------------------------------------------------------
+    # -- the interface for the runner ----------------------------------------------------------------------
 
     @property
     def status(self) -> c.AgentStatus:
@@ -145,7 +140,7 @@ class AdapterQueue(DeliveryQueue):
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
-    # -- how far it may go ---------------------------------------------------------------------------------
+    # -- conditions for leaving ----------------------------------------------------------------------------
 
     @property
     def _is_safe(self) -> bool:
@@ -302,10 +297,10 @@ class AdapterQueue(DeliveryQueue):
         no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
         return self._settled(self._ledger.settle(record, no_answer, own=True))
 
-    # -- what waits in the tables --------------------------------------------------------------------------
+    # -- deliveries in the tables --------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Start offering what waits, as far as there is room. Whoever fetches is woken."""
+        """Start offering what waits, as far as there is room, and wake the programs that fetch."""
         self._arrived.set()
         is_pumping = self._pumping is not None and not self._pumping.done()
         # Refilled when half empty, so that one look at the tables finds several.
@@ -366,7 +361,7 @@ class AdapterQueue(DeliveryQueue):
             except TimeoutError:
                 return ()
 
-    # -- receipts that come by themselves ------------------------------------------------------------------
+    # -- later receipts and leases -------------------------------------------------------------------------
 
     def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: HostEnd | None) -> None:
         """Refuse a program whose delivery was given to another one since."""
@@ -403,7 +398,7 @@ class AdapterQueue(DeliveryQueue):
         """Renew a lease.
 
         Raises:
-            LeaseLost: The delivery is not on its way to whoever asks.
+            LeaseLost: The delivery is not on its way to the caller.
         """
         record = self._on_the_way.get(delivery_id)
         if record is None:
@@ -414,7 +409,7 @@ class AdapterQueue(DeliveryQueue):
         self._ledger.put(longer)
         return longer
 
-    # -- asking the adapter for more -----------------------------------------------------------------------
+    # -- requests to the adapter ---------------------------------------------------------------------------
 
     async def _ask_about(self, method: str, record: c.DeliveryRecord, reason: str | None = None) -> None:
         """Ask the adapter to surface what it holds (`flush`), or to give it up (`cancel`)."""
@@ -449,7 +444,7 @@ class AdapterQueue(DeliveryQueue):
             self._set_status(c.AgentStatus.IDLE)
         return told
 
-    # -- coming and going ----------------------------------------------------------------------------------
+    # -- connecting and disconnecting ----------------------------------------------------------------------
 
     async def recover(self) -> None:
         """Go on after a restart: what was fetched may still be answered, all else is offered again."""
@@ -521,7 +516,7 @@ class AdapterQueue(DeliveryQueue):
             if task is not None:
                 task.cancel()
 
-    # -- what it tells of itself ---------------------------------------------------------------------------
+    # -- reports of the session ----------------------------------------------------------------------------
 
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on the events that the session observed, as far as it declared them."""

@@ -168,7 +168,7 @@ class Runner(WorkspacePart):
             return "rate_limited"
         return None
 
-    # -- again, now, never ---------------------------------------------------------------------------------
+    # -- retrying, flushing, cancelling --------------------------------------------------------------------
 
     async def record(self, delivery_id: str) -> c.DeliveryRecord:
         """Return the record of a delivery.
@@ -226,7 +226,7 @@ class Runner(WorkspacePart):
     ) -> list[c.DeliveryRecord]:
         """Let what waits for a participant, or one delivery of it, enter as soon as it can.
 
-        What is held until a person lets it in enters only if whoever asks `approves` it: a person.
+        Deliveries that wait for an approval enter only if the caller is a person, who `approves` them.
         """
         async with self._ledger.reading("waiting_deliveries", agent.number, "", ALL) as found:
             return [
@@ -309,7 +309,7 @@ class Runner(WorkspacePart):
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
 
-    # -- moments -------------------------------------------------------------------------------------------
+    # -- timers --------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
         """Attend to what is due, including what became due while there was no host."""

@@ -45,13 +45,7 @@ BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
 
 
 class SessionQueue(DeliveryQueue):
-    """The queue of a session of the host, whether the session is in memory or not.
-
-    Args:
-        workspace: The relay.
-        participant: The session's agent.
-        uri: The session.
-    """
+    """The queue of a session of the host, whether the session is in memory or not."""
 
     def __init__(self, workspace: Workspace, participant: Participant, uri: str) -> None:
         super().__init__(workspace, participant)
@@ -65,7 +59,7 @@ class SessionQueue(DeliveryQueue):
         self._is_to_pump = False
         """True if something has happened since the pump looked last."""
 
-    # -- what the runner asks ------------------------------------------------------------------------------
+    # -- the interface for the runner ----------------------------------------------------------------------
 
     @property
     def status(self) -> c.AgentStatus | None:
@@ -173,7 +167,7 @@ class SessionQueue(DeliveryQueue):
             entry = self._steering[0]
             session.turns.steer(entry, self._text([entry], session))
 
-    # -- what the session tells ----------------------------------------------------------------------------
+    # -- calls of the session ------------------------------------------------------------------------------
 
     def riding(self) -> tuple[list[Delivery], str]:
         """Return what enters with a person's next message, and its text. It does not wait any more."""

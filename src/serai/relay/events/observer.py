@@ -122,7 +122,7 @@ class Observer(WorkspacePart):
 
         return leave
 
-    # -- what is committed ---------------------------------------------------------------------------------
+    # -- committed actions and events ----------------------------------------------------------------------
 
     def _on_action(self, channel: str, action: StateAction, number: int) -> None:
         """Observe a committed action of a session or of a terminal. Actions of other channels are ignored."""
@@ -179,7 +179,7 @@ class Observer(WorkspacePart):
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
             self._publish(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
 
-    # -- telling -------------------------------------------------------------------------------------------
+    # -- publishing ----------------------------------------------------------------------------------------
 
     def publish_reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
         """Publish the events that a session elsewhere has reported."""

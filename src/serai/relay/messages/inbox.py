@@ -56,7 +56,7 @@ class Inboxes(WorkspacePart):
         self._rooms = workspace.rooms
         self._runner = workspace.runner
 
-    # -- who may see what ----------------------------------------------------------------------------------
+    # -- visibility ----------------------------------------------------------------------------------------
 
     def may_see(self, caller: Caller, room: KeptRoom) -> bool:
         """Tell whether a room exists for a caller."""

@@ -106,8 +106,8 @@ def guarded_client(
 class _Guarded(httpx2.AsyncHTTPTransport):
     """Connects to the checked addresses. Certificates are checked for the name.
 
-    A connection serves one request: kept ones are told apart by their address alone, and what was checked for
-    one name must not serve another.
+    A connection serves one request: kept ones are distinguished by their address alone, and what was checked
+    for one name must not serve another.
     """
 
     def __init__(self, allowed: Collection[str]) -> None:

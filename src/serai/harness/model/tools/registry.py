@@ -55,7 +55,7 @@ def narrowed(tools: Iterable[ModelTool], names: Iterable[str] | None) -> dict[st
     return left
 
 
-# -- the relay's ------------------------------------------------------------------------------------------
+# -- the relay's tools ------------------------------------------------------------------------------------
 
 _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """The tools whose repetition has another effect."""
@@ -64,7 +64,7 @@ _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[ModelTool]:
     """Return the relay's tools for the agent of a session, with one tool for each action that it may use.
 
-    Nobody is asked: the relay's policy says who may do what.
+    No person is asked: the relay's policy decides who may do what.
     """
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
 
