@@ -140,7 +140,7 @@ def _of_tool(agent: str, kind: str, tool: str | None = None) -> Predicate:
 
 
 class ActionEvents(_Words):
-    """Events about one registered action: it was `invoked`, and has `completed`, `failed`, or was `denied`."""
+    """Events about one registered action: it was `invoked`, has `completed`, `failed`, or was `denied`."""
 
     def __init__(self, name: str) -> None:
         super().__init__("action", "invoked completed failed denied", self._named)
