@@ -1,9 +1,11 @@
 """The relay from Python: one class, over the port of a host.
 
-async with await Relay.connect() as relay:
-sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
-print(sent.deliveries[0].answer.text)
-relay.on(events.delivery.failed(), tell_someone)
+For example:
+
+    async with await Relay.connect() as relay:
+        sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
+        print(sent.deliveries[0].answer.text)
+        relay.on(events.delivery.failed(), tell_someone)
 """
 
 from __future__ import annotations

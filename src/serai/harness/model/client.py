@@ -2,11 +2,13 @@
 
 Prices are those of the person's file, else those of the list `genai-prices`.
 
-client = ModelClient(configuration.models, redactor)
-async with aclosing(client.ask(request)) as answer:
-    async for piece in answer:
-        ...  # TextPart, ReasoningPart; last the LlmReply
-await client.aclose()
+For example:
+
+    client = ModelClient(configuration.models, redactor)
+    async with aclosing(client.ask(request)) as answer:
+        async for piece in answer:
+            ...  # TextPart, ReasoningPart; last the LlmReply
+    await client.aclose()
 """
 
 from __future__ import annotations
