@@ -35,7 +35,6 @@ from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
 from serai.serve.frames import text_frame
-from serai.session.export import export
 from serai.session.messages import (
     AgentSessionRecord,
     SessionContext,
@@ -45,7 +44,7 @@ from serai.session.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from serai.session.workflow import serialize
+from serai.session.workflow import serialize, workflow_of
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.store import SqliteStore
 
@@ -78,8 +77,10 @@ def benchmarks() -> Iterator[Result]:
         target=1.7,
     )
     messages = [_message(number) for number in range(1, MESSAGES + 1)]
-    value = msgspec.to_builtins(export(SESSION, messages))
-    ours, peer = take_turns(lambda: serialize(export(SESSION, messages)), lambda: json.dumps(value), rounds=5)
+    value = msgspec.to_builtins(workflow_of(SESSION, messages))
+    ours, peer = take_turns(
+        lambda: serialize(workflow_of(SESSION, messages)), lambda: json.dumps(value), rounds=5
+    )
     yield against_peer(
         f"export a session of {MESSAGES:,} messages",
         ours * 1e3,

@@ -22,11 +22,10 @@ from harness import Result, against_limit, against_peer
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
-from serai.config.settings import Settings
+from serai.config.settings import RelayPolicy, Settings
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
-from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame

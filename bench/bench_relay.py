@@ -27,7 +27,7 @@ from harness import Result, against_limit, against_peer, as_served
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
-from serai.config.settings import Settings
+from serai.config.settings import RelayPolicy, Settings
 from serai.contract import (
     DeliveryState,
     InboxParams,
@@ -42,8 +42,7 @@ from serai.contract import (
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.serve.frames import text_frame
 from serai.serve.port import serve_port

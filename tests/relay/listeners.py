@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from serai.contract import Role, SubscribeParams, WorkspaceEvent
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hosts import KEY, TOKEN, WITHIN
 from relay.port import listening_port
-from relay.workspaces import Inn, inn
+from relay.workspaces import Inn, inn, relay_of
 from requirements import proves
 from serai.cli import main
 from serai.contract import (
@@ -31,9 +31,9 @@ from serai.contract import (
 from serai.errors import ActionNotFound, CapabilityUnsupported, Forbidden, InvalidParams, NameTaken
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
 from serai.relay.predicates import action, events
-from serai.relay.sdk import Relay, relay_of
+from serai.relay.sdk import Relay
+from serai.relay.tokens import Caller
 from serai.store.contract import Store
 from serai.store.sqlite.store import SqliteStore
 

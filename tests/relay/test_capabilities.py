@@ -15,12 +15,13 @@ from relay.port import Heard, able, ports
 from relay.ports import OpenInn, open_inn
 from relay.tables import said, table
 from relay.test_mcp_agents import offer
-from relay.workspaces import Inn, Nobody
+from relay.workspaces import Inn, Nobody, relay_of
 from requirements import proves
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import PendingMessageKind, UserMessage
+from serai.config.settings import RelayPolicy
 from serai.contract import (
     ActionCapabilities,
     AgentSessionEventType,
@@ -37,9 +38,7 @@ from serai.harness.demo import DemoHarness, perform
 from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.relay.harness import define_harness
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
-from serai.relay.sdk import relay_of
+from serai.relay.tokens import Caller
 
 CALLING = "work 1 every 5; tool ls"
 BUSY = "work 600 every 1"

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
+from relay.workspaces import relay_of
 from requirements import proves
 from serai.contract import ActionCapabilities, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
-from serai.relay.sdk import relay_of
+from serai.relay.tokens import Caller
 
 TOOLS = {
     *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),

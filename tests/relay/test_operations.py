@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from hosts import TOKEN
+from relay.delivery.test_adapters import became, sent, status
 from relay.port import IMMEDIATE, ON_IDLE, Heard, able, ports
-from relay.test_adapters import became, sent, status
 from relay.workspaces import inn
 from requirements import proves
 from serai.contract import (

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from relay.delivery.test_webhooks_of_sessions import Hook, delivered
 from relay.listeners import listening
 from relay.port import able, ports
-from relay.test_webhooks_of_sessions import Hook, delivered
 from requirements import proves
 from serai.ahp import types as t
 from serai.contract import AgentSessionEventType, DeliveryMode, to_wire

@@ -18,8 +18,8 @@ from serai.client.connection import websocket_opener
 from serai.contract import DeliveryState, Role, to_wire
 from serai.errors import AccessRefused, ConnectionLost, Forbidden, InvalidParams, SeraiError
 from serai.relay.harness import define_harness
-from serai.relay.inbox import Caller
 from serai.relay.sdk import Relay
+from serai.relay.tokens import Caller
 from serai.store.sqlite.store import SqliteStore
 
 VALUE = "correct horse battery"

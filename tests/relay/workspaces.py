@@ -14,15 +14,18 @@ from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
+from serai.config.settings import RelayPolicy
 from serai.contract import DeliveryRecord, Role, SendResult
 from serai.contract.relay_calls import read_params
+from serai.errors import ConnectionLost
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.links import HostEnd
+from serai.relay.sdk import Relay
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
@@ -123,3 +126,36 @@ async def inn(
     finally:
         await workspace.close()
         await host.close()
+
+
+class LocalEnd(HostEnd):
+    """The relay's end for a program in this process, and the transport of the program."""
+
+    def __init__(self, workspace: Workspace, caller: Caller) -> None:
+        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        super().__init__(workspace, self._frames.put_nowait, self._frames.put_nowait)
+        self._caller = caller._replace(link=self)
+
+    def caller(self) -> Caller:
+        return self._caller
+
+    async def send(self, frame: bytes) -> None:
+        if self.lost is not None:
+            raise self.lost
+        self.received(frame)
+
+    async def receive(self) -> bytes:
+        frame = await self._frames.get()
+        if frame is None:
+            raise ConnectionLost("the connection is closed")
+        return frame
+
+    async def close(self) -> None:
+        if self.lost is None:
+            self.disconnected()
+            self._frames.put_nowait(None)
+
+
+def relay_of(workspace: Workspace, caller: Caller) -> Relay:
+    """The relay for a program in this process."""
+    return Relay(LocalEnd(workspace, caller))

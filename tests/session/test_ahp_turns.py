@@ -9,10 +9,9 @@ import pytest
 from serai.ahp import types as t, wire
 from serai.contract import to_wire
 from serai.session.ahp_turns import messages_of_turns
-from serai.session.export import export
 from serai.session.messages import SessionMessage
 from serai.session.transcript import logical_turns
-from serai.session.workflow import read_workflow, serialize
+from serai.session.workflow import read_workflow, serialize, workflow_of
 from serai.session.yaml import load
 from session.sessions import NOON, session
 
@@ -150,7 +149,7 @@ def test_a_session_of_another_harness_exports_alike() -> None:
         turn(2, text("hal"), state="cancelled"),
         turn(3, text("yes")),
     )
-    file = serialize(export(session(agent_slug="demo"), made))
+    file = serialize(workflow_of(session(agent_slug="demo"), made))
     workflow = read_workflow(load(file.encode(), "f"))
     assert [(node.id, node.agent_ref, node.prompt_template, node.tools) for node in workflow.nodes] == [
         ("input", "", "", None),

@@ -10,10 +10,9 @@ from hypothesis import given, strategies as st
 
 from requirements import proves
 from serai.contract import decode, encode, to_wire
-from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, DurableContentPart, SessionMessage, TextPart
 from serai.session.transcript import projected
-from serai.session.workflow import read_workflow, serialize
+from serai.session.workflow import read_workflow, serialize, workflow_of
 from serai.session.yaml import dump, load
 from session.sessions import REVIEWER, calls, gives, rows, says, session, user
 
@@ -35,15 +34,15 @@ CONVERSATION = rows(
 
 def file_of(record: AgentSessionRecord, messages: list[SessionMessage], **more: Any) -> dict[str, Any]:
     """The export as someone reads it from its file."""
-    return load(serialize(export(record, messages, **more)).encode(), "f").value
+    return load(serialize(workflow_of(record, messages, **more)).encode(), "f").value
 
 
 @proves("session:Export-mapping/deterministic", "session:What-a-session-is/exportable")
 def test_the_same_session_gives_the_same_file() -> None:
     record = session(agent_snapshot=REVIEWER)
     again = decode(encode(record), AgentSessionRecord)
-    assert serialize(export(record, CONVERSATION)) == serialize(export(again, [*CONVERSATION]))
-    assert read_workflow(load(serialize(export(record, CONVERSATION)).encode(), "f"))
+    assert serialize(workflow_of(record, CONVERSATION)) == serialize(workflow_of(again, [*CONVERSATION]))
+    assert read_workflow(load(serialize(workflow_of(record, CONVERSATION)).encode(), "f"))
 
 
 @proves(
@@ -140,7 +139,7 @@ def test_the_agent_of_the_start_is_the_only_agent_of_the_file() -> None:
 
 @proves("session:Export-mapping/no-snapshot-omits-agents")
 def test_without_an_agent_of_the_start_the_file_has_none_and_still_parses() -> None:
-    text = serialize(export(session(), CONVERSATION))
+    text = serialize(workflow_of(session(), CONVERSATION))
     assert "agents" not in load(text.encode(), "f").value
     assert read_workflow(load(text.encode(), "f"))
 
@@ -180,7 +179,7 @@ def test_no_signature_is_in_an_export() -> None:
     part = {"type": "reasoning", "text": "hm", "signature": "c2lnbmF0dXJl"}
     wire = {**to_wire(CONVERSATION[0]), "role": "assistant", "content": [part]}
     message = decode(json.dumps(wire), SessionMessage)
-    assert "ignature" not in serialize(export(session(), [message]))
+    assert "ignature" not in serialize(workflow_of(session(), [message]))
 
 
 PARTS = st.text().map(lambda text: TextPart(text=text))
@@ -194,7 +193,7 @@ SAID = st.tuples(st.sampled_from(["user", "assistant", "system"]), PARTS) | st.s
 def test_reading_and_writing_an_export_again_gives_the_same_bytes(
     said: list[tuple[str, DurableContentPart]], title: str | None
 ) -> None:
-    exported = export(session(agent_snapshot=REVIEWER, title=title), rows(*said))
+    exported = workflow_of(session(agent_snapshot=REVIEWER, title=title), rows(*said))
     text = serialize(exported)
     document = load(text.encode(), "f")
     assert dump(document.value) == text
@@ -223,7 +222,7 @@ def test_a_turn_is_a_node_exactly_when_a_model_sees_all_of_it_later(
     turns = [[user(f"ask {number}"), *answer] for number, answer in enumerate(answers)]
     messages = iter(rows(*(said for turn in turns for said in turn)))
     saved = {f"ask {number}": [next(messages) for _ in turn] for number, turn in enumerate(turns)}
-    nodes = export(session(), [message for turn in saved.values() for message in turn]).nodes[1:-1]
+    nodes = workflow_of(session(), [message for turn in saved.values() for message in turn]).nodes[1:-1]
     seen = projected({**saved, "running": rows(user("now"))}, "running")
     shown = {part.text for message in seen for part in message.content if isinstance(part, TextPart)}
     whole = [

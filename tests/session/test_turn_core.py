@@ -8,15 +8,15 @@ from requirements import proves
 from serai.errors import FailureKind
 from serai.session.messages import FinishReason, LlmReply, LlmUsage, TextPart, ToolCallPart
 from serai.session.turn_core import (
-    Answered,
     AskModel,
     CallBegun,
     CallDecided,
     CallEnded,
     DecideCall,
     EndTurn,
-    Failed,
+    ModelAnswered,
     Requested,
+    RequestFailed,
     RunCall,
     SettleDoubt,
     Step,
@@ -27,11 +27,11 @@ from serai.session.turn_core import (
 PLAN = TurnPlan(chain=("a:one", "b:two"), max_tool_turns=3)
 
 
-def said(text: str = "", *calls: str, finish: FinishReason = FinishReason.STOP) -> Answered:
+def said(text: str = "", *calls: str, finish: FinishReason = FinishReason.STOP) -> ModelAnswered:
     parts = [TextPart(text=text)] if text else []
     called = [ToolCallPart(id=call, name="look", input={}) for call in calls]
     reply = LlmReply(parts=(*parts, *called), finish=finish, usage=LlmUsage())
-    return Answered(reply=reply)
+    return ModelAnswered(reply=reply)
 
 
 def ended(call: str, *, misuse: bool = False) -> CallEnded:
@@ -53,18 +53,18 @@ def test_a_call_is_decided_then_run_and_its_result_goes_to_the_model() -> None:
 
 
 def test_another_model_is_asked_only_before_the_first_content_and_only_when_that_may_help() -> None:
-    limit = Failed(failure=FailureKind.RATE_LIMIT, message="too many")
+    limit = RequestFailed(failure=FailureKind.RATE_LIMIT, message="too many")
     assert next_effect(PLAN, [ASKED, limit]) == AskModel("b:two", instead_of="a:one")
-    begun = Failed(failure=FailureKind.TRANSPORT, message="cut", has_begun=True)
+    begun = RequestFailed(failure=FailureKind.TRANSPORT, message="cut", has_begun=True)
     assert next_effect(PLAN, [ASKED, begun]) == EndTurn("model_transport", "cut")
-    key = Failed(failure=FailureKind.AUTHENTICATION, message="no key")
+    key = RequestFailed(failure=FailureKind.AUTHENTICATION, message="no key")
     assert next_effect(PLAN, [ASKED, key]) == EndTurn("model_authentication", "no key")
     second = [ASKED, limit, Requested(model="b:two"), limit]
     assert next_effect(PLAN, second) == EndTurn("model_rate_limit", "too many")
 
 
 def test_a_model_that_took_the_place_of_another_keeps_it_for_the_turn() -> None:
-    limit = Failed(failure=FailureKind.OVERLOADED, message="busy")
+    limit = RequestFailed(failure=FailureKind.OVERLOADED, message="busy")
     steps = [ASKED, limit, Requested(model="b:two"), said("", "c1"), ended("c1")]
     assert next_effect(PLAN, steps) == AskModel("b:two")
 
@@ -114,7 +114,7 @@ def test_a_turn_that_is_cut_off_anywhere_goes_on_to_the_same_end(
             case AskModel():
                 steps.append(ASKED)
                 if data.draw(st.booleans()):
-                    done = sum(isinstance(step, Answered) for step in steps)
+                    done = sum(isinstance(step, ModelAnswered) for step in steps)
                     steps.append(script[done])
             case DecideCall(call=call):
                 steps.append(CallDecided(call_id=call.id))

@@ -71,7 +71,7 @@ class AgentSessionEventType(StrEnum):
         return self.family not in _FROM_THE_RELAY
 
 
-class SessionEvent(Record, tag_field="type"):
+class ObservedEvent(Record, tag_field="type"):
     """The base of all session events."""
 
     @property
@@ -80,7 +80,7 @@ class SessionEvent(Record, tag_field="type"):
         return AgentSessionEventType(self.__struct_config__.tag)
 
 
-class StatusEvent(SessionEvent):
+class StatusEvent(ObservedEvent):
     """The status of the session has changed."""
 
     status: AgentStatus
@@ -104,7 +104,7 @@ _NAMED_AFTER_STATUS = tuple(
 """Records of the events that are named after a status."""
 
 
-class ToolEvent(SessionEvent):
+class ToolEvent(ObservedEvent):
     """The base of events about a tool call. `run` distinguishes calls of one tool."""
 
     run: str | None = None
@@ -137,20 +137,20 @@ class ToolOutput(ToolEvent, tag="tool.output"):
     output: str
 
 
-class MessageReceived(SessionEvent, tag="message.received"):
+class MessageReceived(ObservedEvent, tag="message.received"):
     """A message has reached the session."""
 
     message_id: str
     delivery_id: str | None = None
 
 
-class MessageSent(SessionEvent, tag="message.sent"):
+class MessageSent(ObservedEvent, tag="message.sent"):
     """The session has sent a message."""
 
     message_id: str
 
 
-class SessionDeliveryEvent(SessionEvent):
+class SessionDeliveryEvent(ObservedEvent):
     """The base of events about a delivery to this session."""
 
     delivery_id: str
@@ -179,7 +179,7 @@ class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
     retryable: bool = False
 
 
-class ActionEvent(SessionEvent):
+class ActionEvent(ObservedEvent):
     """The base of events about an invocation of a registered action."""
 
     action: str
@@ -220,13 +220,13 @@ class TranscriptChunk(Record):
     metadata: Metadata = field(default_factory=dict)
 
 
-class TranscriptChunkAdded(SessionEvent, tag="transcript.chunk"):
+class TranscriptChunkAdded(ObservedEvent, tag="transcript.chunk"):
     """A piece was added to the conversation."""
 
     chunk: TranscriptChunk
 
 
-class FileChanged(SessionEvent, tag="file.changed"):
+class FileChanged(ObservedEvent, tag="file.changed"):
     """The session has created, changed or deleted a file."""
 
     path: str
@@ -234,14 +234,14 @@ class FileChanged(SessionEvent, tag="file.changed"):
     diff: str | None = None
 
 
-class CommandStarted(SessionEvent, tag="command.started"):
+class CommandStarted(ObservedEvent, tag="command.started"):
     """The session has started a command."""
 
     command: str
     cwd: str | None = None
 
 
-class CommandCompleted(SessionEvent, tag="command.completed"):
+class CommandCompleted(ObservedEvent, tag="command.completed"):
     """A command has run to its end."""
 
     command: str
@@ -249,7 +249,7 @@ class CommandCompleted(SessionEvent, tag="command.completed"):
     duration_ms: Number | None = None
 
 
-class CommandFailed(SessionEvent, tag="command.failed"):
+class CommandFailed(ObservedEvent, tag="command.failed"):
     """A command could not be started, or has ended with an error."""
 
     command: str
@@ -257,14 +257,14 @@ class CommandFailed(SessionEvent, tag="command.failed"):
     exit_code: int | None = None
 
 
-class TerminalOutput(SessionEvent, tag="terminal.output"):
+class TerminalOutput(ObservedEvent, tag="terminal.output"):
     """A terminal of the session has put out text."""
 
     stream: Literal["stdout", "stderr", "combined"] | None = None
     text: str
 
 
-class TerminalScreen(SessionEvent, tag="terminal.screen"):
+class TerminalScreen(ObservedEvent, tag="terminal.screen"):
     """The screen of a terminal of the session has changed."""
 
     text: str
@@ -272,7 +272,7 @@ class TerminalScreen(SessionEvent, tag="terminal.screen"):
     cols: int | None = None
 
 
-class UsageUpdated(SessionEvent, tag="usage.updated"):
+class UsageUpdated(ObservedEvent, tag="usage.updated"):
     """The usage of the session so far has changed."""
 
     tokens: int | None = None
@@ -280,40 +280,40 @@ class UsageUpdated(SessionEvent, tag="usage.updated"):
     metadata: Metadata = field(default_factory=dict)
 
 
-class SessionStarted(SessionEvent, tag="session.started"):
+class SessionStarted(ObservedEvent, tag="session.started"):
     """The session was created, or attached to."""
 
     session_id: str
 
 
-class SessionReleased(SessionEvent, tag="session.released"):
+class SessionReleased(ObservedEvent, tag="session.released"):
     """The session was released."""
 
     session_id: str
     reason: str | None = None
 
 
-class SessionResumed(SessionEvent, tag="session.resumed"):
+class SessionResumed(ObservedEvent, tag="session.resumed"):
     """The session was resumed after a pause."""
 
     session_id: str
 
 
-class SessionForked(SessionEvent, tag="session.forked"):
+class SessionForked(ObservedEvent, tag="session.forked"):
     """The session was created as a fork of another."""
 
     session_id: str
     parent_session_id: str
 
 
-class LogWritten(SessionEvent, tag="log"):
+class LogWritten(ObservedEvent, tag="log"):
     """The session, or its harness, has written a log entry."""
 
     level: Literal["debug", "info", "warn", "error"]
     message: str
 
 
-class ErrorReported(SessionEvent, tag="error"):
+class ErrorReported(ObservedEvent, tag="error"):
     """The session, or its harness, has reported an error."""
 
     error: str
@@ -321,19 +321,19 @@ class ErrorReported(SessionEvent, tag="error"):
     retryable: bool = False
 
 
-def _kinds(base: type[SessionEvent]) -> Iterator[type[SessionEvent]]:
+def _kinds(base: type[ObservedEvent]) -> Iterator[type[ObservedEvent]]:
     for kind in base.__subclasses__():
         yield kind
         yield from _kinds(kind)
 
 
-_BY_TAG = {kind.__struct_config__.tag: kind for kind in _kinds(SessionEvent)}
+_BY_TAG = {kind.__struct_config__.tag: kind for kind in _kinds(ObservedEvent)}
 
-EVENT_TYPES: Mapping[str, type[SessionEvent]] = {kind: _BY_TAG[kind] for kind in AgentSessionEventType}
+EVENT_TYPES: Mapping[str, type[ObservedEvent]] = {kind: _BY_TAG[kind] for kind in AgentSessionEventType}
 """The record of each type. A type that has no record fails right here."""
 
 if TYPE_CHECKING:
-    AgentSessionEvent: TypeAlias = SessionEvent
+    AgentSessionEvent: TypeAlias = ObservedEvent
 else:
     AgentSessionEvent = Union[tuple(EVENT_TYPES.values())]  # noqa: UP007 - it is made at run time
 """Any event of a session."""

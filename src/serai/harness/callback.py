@@ -25,38 +25,38 @@ from serai.host.session.deliveries import user_message
 from serai.host.turn import Turn
 
 Answer = Callable[[Turn], Coroutine[Any, Any, None]]
-"""A function that answers a turn."""
+"""Function that answers a turn."""
 
 
 def _declared(*modes: c.DeliveryMode) -> c.AgentSessionCapabilities:
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True),
         delivery=c.DeliveryCapabilities(modes=modes),
-        # All that a function does it does with its turn, so the host can tell of all of it.
+        # A function acts through its turn alone, so the host can observe all of it.
         events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
         lifecycle=c.LifecycleCapabilities(release=True),
     )
 
 
 CAPABILITIES = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.ON_IDLE)
-"""What any function can do: take a message when it is idle, and be watched."""
+"""The capabilities of any function: it takes a message when it is idle, and can be observed."""
 
 STEERABLE = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.ON_IDLE)
-"""The same, for a function that looks for messages while it works: it calls `turn.steering()`."""
+"""The capabilities of a function that looks for messages while it works: it calls `turn.steering()`."""
 
 
 class CallbackHarness:
-    """An agent that is a function: it is called once per turn and answers by what it does with the turn.
+    """An agent that is a function: it is called once per turn and answers through the turn's methods.
 
     Args:
         name: The provider id.
         answer: The function. The turn ends when it returns; when it raises, with the error.
         display_name: The agent's name for people.
-        description: What it is for.
-        capabilities: What its sessions declare. They promise this and nothing more.
-        schema: Which settings its sessions have.
-        models: Which models it offers.
-        tools: Which tools it brings along, for clients to show.
+        description: The agent's description for people.
+        capabilities: The capabilities of its sessions. They promise this and nothing more.
+        schema: The settings of its sessions.
+        models: The models that it offers.
+        tools: Its tools, for clients to show.
 
     Raises:
         TypeError: The function is not an `async` one.
@@ -84,9 +84,9 @@ class CallbackHarness:
         )
         self._answer = answer
         self.in_process = True
-        """A function reads its input from the journal: what is committed there has got to it."""
+        """True: a function reads its input from the journal, so what is committed there has got to it."""
         self.capabilities = capabilities
-        """What its sessions declare."""
+        """The capabilities of its sessions."""
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> CallbackSession:  # noqa: ARG002 - a function has none
         """Make the agent of one session. A function needs no start; it reads `turn.settings`."""
@@ -115,15 +115,15 @@ class CallbackSession(c.BasicSession):
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def release(self, reason: str | None = None) -> None:
-        """Nothing was started, so nothing is left behind."""
+        """Do nothing: a function has started nothing."""
 
     async def fork(self) -> c.AgentSession:
-        """Begin another session of the host that goes on from here."""
+        """Begin another session of the host that continues from here."""
         c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
         return await self._context.seat.fork()
 
     async def snapshot(self) -> dict[str, Any]:
-        """The conversation, and the settings: all that a function has of its session."""
+        """Return the conversation and the settings: the whole state of a function's session."""
         c.require(self.capabilities, c.LifecycleOperation.SNAPSHOT, agent=self.identity.name)
         seat = self._context.seat
         turns = msgspec.json.decode(wire.encode(seat.turns))

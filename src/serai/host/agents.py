@@ -69,11 +69,11 @@ class LimitedHarness(Protocol):
 
     async def learn(self) -> None:
         """Ask for its settings and models, unless they are known. It never fails."""
-        ...
+        return
 
-    def problem_with(self, name: str, value: Any) -> str | None:
+    def problem_with(self, name: str, value: Any) -> str | None:  # noqa: ARG002 - for those who override it
         """Return the problem with a setting that has the right shape; `None` without one."""
-        ...
+        return None
 
     def refusal(self, session: str, action: StateAction) -> Judgement | None:
         """Refuse a client's action that a session of this kind cannot take; else return `None`."""

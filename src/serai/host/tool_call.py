@@ -8,7 +8,9 @@ from typing import Any
 
 from serai.ahp import actions as a, types as t
 from serai.ahp.reducers import LiveSession
+from serai.changes.diff import count_lines
 from serai.host.session.questions import Expected, failed_result
+from serai.machine.files.content import content_type
 
 OUTCOME_UNKNOWN = "outcome_unknown"
 """Error code of a call that ran, and whose end is unknown."""
@@ -269,3 +271,28 @@ def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterat
                 continue
         result = failed_result(call.invocation_message, error.message, error.code, shown)
         yield a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call.tool_call_id, result=result)
+
+
+# -- edits of files ----------------------------------------------------------------------------------------
+
+Keep = Callable[[bytes, str], t.ContentRef]
+"""Function that keeps content beside the session, and refers to it."""
+
+
+def file_edit(keep: Keep, uri: str, before: bytes | None, after: bytes) -> t.FileEdit:
+    """Return the edit that writes a text into a file, or (`None`) into one that is not there."""
+
+    def side(data: bytes) -> t.FileEditSide:
+        return t.FileEditSide(uri=uri, content=keep(data, content_type(uri) or "text/plain"))
+
+    added, removed = count_lines(before or b"", after)
+    return t.FileEdit(
+        before=None if before is None else side(before),
+        after=side(after),
+        diff=t.FileEditDiff(added=added, removed=removed),
+    )
+
+
+def made(edit: t.FileEdit) -> t.ToolResultFileEditContent:
+    """Return an edit that was made, as the result of its call."""
+    return t.ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)

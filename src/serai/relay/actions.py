@@ -1,8 +1,8 @@
-"""Actions: what participants and the host do for others, asked for by name, with a record of every decision.
+"""Actions: services of participants and of the host, invoked by name, with a record of every decision.
 
     known? → invoked → input valid? → available to the caller? → handler → output valid? → an outcome
 
-Whoever asks gets the invocation's id at once. The outcome is an event, and a message to the caller.
+The caller gets the invocation's id at once. The outcome is an event, and a message to the caller.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from msgspec.structs import asdict, replace
 from serai import contract as c
 from serai.errors import ActionNotFound, Forbidden, InvalidParams, NameTaken, SeraiError
 from serai.host.identities import Participant
-from serai.relay.inbox import Caller
+from serai.relay import WorkspacePart
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 RunAction = Callable[[c.ActionRunParams, Caller], Awaitable[Any]]
-"""Does what an action is for. What it raises is the outcome: `Forbidden` a denial, all else a failure."""
+"""Function that runs an action. An exception is the outcome: `Forbidden` a denial, others a failure."""
 
 MayAsk = Callable[[Caller, Participant], bool]
-"""Whether an action exists for a caller, who speaks for a participant."""
+"""Function that tells whether an action exists for a caller, who speaks for a participant."""
 
 _LONGEST = 10 * 60
-"""How long an action may take, in seconds."""
+"""Longest time that an action may take, in seconds."""
 
 
 class _Registered(NamedTuple):
@@ -41,44 +42,33 @@ class _Registered(NamedTuple):
     run: RunAction
     owner: Participant | None
     connection: object
-    """Who answers for it: when that is gone, the action is."""
+    """The connection, or the host, that answers for the action. When it is gone, the action is gone."""
     may_ask: MayAsk
 
 
 class _Invocation(c.Record):
-    """What is kept of an invocation."""
+    """The stored record of an invocation."""
 
     name: str
     owner: str | None
-    """The id of who does it; none for what the host does itself."""
+    """The id of the participant that runs the action; `None` for the host's own actions."""
     result: c.InvokeResult
 
 
-class Actions:
-    """The actions of a workspace.
-
-    Args:
-        workspace: The relay.
-    """
+class Actions(WorkspacePart):
+    """The actions of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._ledger = workspace.ledger
-        self._identities = workspace.identities
-        self._post = workspace.post
-        self._runner = workspace.runner
-        self._redactor = workspace.host.redactor
-        self._declared = workspace.declared
-        self._new_id = workspace.new_id
+        super().__init__(workspace)
         self._actions: dict[str, _Registered] = {}
         self._running: dict[tuple[int, str], asyncio.Task[c.InvokeResult]] = {}
         self._awaited: Counter[tuple[int, str]] = Counter()
-        """How many wait for the outcome of an invocation: they get it as the answer."""
+        """Number of callers that wait for the outcome of an invocation: they get it as the answer."""
 
     # -- registering ---------------------------------------------------------------------------------------
 
     def register(self, caller: Caller, params: c.ActionRegisterParams) -> c.ActionDescriptor:
-        """Have a participant do something when it is asked for, as long as its connection is there.
+        """Offer an action of a participant, for as long as its connection lasts.
 
         Raises:
             CapabilityUnsupported: The caller's session does not declare `actions.expose`.
@@ -104,7 +94,7 @@ class Actions:
         described = c.ActionDescriptor(**asdict(params), owner=owner.handle)
         described = replace(described, description=self._masked(params.description))
         if not any(one.connection is link for one in self._actions.values()):
-            link.when_closed(lambda: self._left(link))
+            link.when_closed(lambda: self._connection_closed(link))
         self._actions[params.name] = _Registered(described, run, owner, link, may_ask)
         data: dict[str, Any] = {"action": described.name, "description": described.description}
         if params.available_to is not None:
@@ -112,13 +102,13 @@ class Actions:
         self._ledger.event("action.registered", data, actor=owner.identity.id)
         return described
 
-    def build_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
-        """Have the host itself do something when it is asked for."""
+    def add_built_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
+        """Add an action that the host itself does."""
         described = c.ActionDescriptor(**asdict(params))
         self._actions[params.name] = _Registered(described, run, None, self, may_ask)
 
     def unregister(self, caller: Caller, params: c.ActionParams) -> c.Empty:
-        """Take an action back.
+        """Remove an action.
 
         Raises:
             ActionNotFound: There is none.
@@ -130,16 +120,18 @@ class Actions:
         del self._actions[params.name]
         return c.Empty()
 
-    def _left(self, connection: object) -> None:
-        """A connection is gone, and what was registered over it."""
+    def _connection_closed(self, connection: object) -> None:
+        """Remove the actions that were registered over a connection that is gone."""
         self._actions = {name: one for name, one in self._actions.items() if one.connection is not connection}
 
     def list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
-        """The actions that someone may ask for, by name."""
+        """List the actions that a caller may invoke, by name."""
         if caller.only_reads:
             return c.ActionsResult(actions=())
         who = self._workspace.speaker(caller)
-        if (declared := self._declared(who)) is not None and not c.supports(declared, c.ActionUse.INVOKE):
+        if (declared := self._workspace.declared(who)) is not None and not c.supports(
+            declared, c.ActionUse.INVOKE
+        ):
             return c.ActionsResult(actions=())
         mine = [one.descriptor for one in self._actions.values() if one.may_ask(caller, who)]
         return c.ActionsResult(actions=tuple(sorted(mine, key=lambda one: one.name)))
@@ -147,7 +139,7 @@ class Actions:
     # -- invoking ------------------------------------------------------------------------------------------
 
     async def invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
-        """Have an action done. Returns at once, or when the outcome is there if the caller waits for it.
+        """Invoke an action. Returns at once, or with the outcome if the caller waits for it.
 
         Cancelling does not stop the action.
 
@@ -161,8 +153,8 @@ class Actions:
         key = who.number, invocation_id
         task = self._running.get(key)
         if task is None and params.invocation_id:
-            await self._runner.committed()
-            rows = await self._ledger.store.relay("invocation", *key)
+            await self._workspace.runner.committed()
+            rows = await self._store.relay("invocation", *key)
             task = self._running.get(key)  # it may have begun meanwhile
             if rows and task is None:
                 return c.decode(rows[0][0], _Invocation).result
@@ -172,7 +164,7 @@ class Actions:
                 invocation_id=invocation_id, name=params.name, input=params.input, caller=who.identity
             )
             begun = c.InvokeResult(invocation_id=invocation_id)
-            self._tell(begun, call, action.owner, {"input": params.input})
+            self._record(begun, call, action.owner, {"input": params.input})
             task = self._running[key] = asyncio.create_task(self._run(action, call, caller, who))
             task.add_done_callback(lambda _: self._running.pop(key, None))
         if params.wait_ms > 0:
@@ -186,19 +178,19 @@ class Actions:
         return c.InvokeResult(invocation_id=invocation_id)
 
     async def open(self) -> None:
-        """What ran when the host was stopped has failed: nobody knows whether it was done."""
-        for number, data in await self._ledger.store.relay("open_invocations"):
+        """Fail the invocations that ran when the host was stopped: nobody knows whether they were done."""
+        for number, data in await self._store.relay("open_invocations"):
             kept = c.decode(data, _Invocation)
             who = self._identities[number]
             owner = self._identities.find(kept.owner) if kept.owner else None
             known = kept.result.invocation_id
             call = c.ActionRunParams(invocation_id=known, name=kept.name, caller=who.identity)
             outcome = _failed(kept.result, "handler_failed", "the host was stopped while it ran")
-            self._tell(outcome, call, owner, {"error": outcome.error, "code": outcome.code})
+            self._record(outcome, call, owner, {"error": outcome.error, "code": outcome.code})
             self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
-        """Let what runs go."""
+        """Cancel the invocations that run."""
         running = list(self._running.values())
         for task in running:
             task.cancel()
@@ -207,7 +199,7 @@ class Actions:
     async def _run(
         self, action: _Registered, call: c.ActionRunParams, caller: Caller, who: Participant
     ) -> c.InvokeResult:
-        hops = self._runner.hops_of(who, None)
+        hops = self._workspace.runner.hops_of(who, None)
         started = time.monotonic()
         outcome = self._masked(await self._outcome(action, call, caller, who))
         data = {"error": outcome.error, "code": outcome.code, "output": outcome.output}
@@ -215,7 +207,7 @@ class Actions:
             data["reason"] = data.pop("error")
         else:
             data["durationMs"] = round((time.monotonic() - started) * 1000)
-        self._tell(outcome, call, action.owner, data)
+        self._record(outcome, call, action.owner, data)
         if not self._awaited[who.number, call.invocation_id]:
             self._send(action.owner, call, who, outcome, hops)
         return outcome
@@ -223,7 +215,7 @@ class Actions:
     async def _outcome(
         self, action: _Registered, call: c.ActionRunParams, caller: Caller, who: Participant
     ) -> c.InvokeResult:
-        """What comes of an invocation."""
+        """Run an action and return the outcome."""
         result = c.InvokeResult(invocation_id=call.invocation_id)
         if problem := _misfit(action.descriptor.input_schema, call.input):
             return _failed(result, "validation_failed", f"the input does not fit: {problem}")
@@ -236,7 +228,7 @@ class Actions:
             return _denied(result, error.message)
         except TimeoutError:
             return _failed(result, "handler_failed", f"no answer within {_LONGEST} seconds")
-        except Exception as error:  # noqa: BLE001 - a handler may raise anything, and its caller hears of it
+        except Exception as error:  # noqa: BLE001 - the caller gets whatever a handler raises
             message = str(error) if isinstance(error, SeraiError) else f"{type(error).__name__}: {error}"
             return _failed(result, "handler_failed", message)
         if problem := _misfit(action.descriptor.output_schema, output):
@@ -251,15 +243,17 @@ class Actions:
         outcome: c.InvokeResult,
         hops: int,
     ) -> None:
-        """Send the outcome to whoever asked."""
+        """Send the outcome to the caller as a message."""
         sender = owner or self._workspace.system
-        if who.gone or sender.number == who.number:  # its own handler has seen it
+        if who.gone or sender.number == who.number:  # its own handler knows the outcome
             return
         told = msgspec.json.encode(outcome.output).decode() if outcome.error is None else outcome.error
         verb = "was" if outcome.state == c.ActionState.DENIED else "has"
         text = f"The action {call.name} {verb} {outcome.state.value}: {told}"
         metadata = {"action": call.name, "invocationId": call.invocation_id, "state": outcome.state.value}
-        self._post.notify(sender, who, text, c.DeliveryReason.ACTION_RESULT, metadata=metadata, hops=hops)
+        self._workspace.post.notify(
+            sender, who, text, c.DeliveryReason.ACTION_RESULT, metadata=metadata, hops=hops
+        )
 
     # -- helpers -------------------------------------------------------------------------------------------
 
@@ -270,17 +264,17 @@ class Actions:
         return found
 
     def _require(self, who: Participant, use: c.ActionUse) -> None:
-        declared = self._declared(who)
+        declared = self._workspace.declared(who)
         if declared is not None:
             c.require(declared, use, agent=who.handle)
 
     def _masked(self, value: Any) -> Any:
         return self._redactor.redact_value(value, observed=True)
 
-    def _tell(
+    def _record(
         self, result: c.InvokeResult, call: c.ActionRunParams, owner: Participant | None, data: dict[str, Any]
     ) -> None:
-        """Write a decision down, so that a repeat is known, and tell of it."""
+        """Store a decision, so that a repeated invocation is recognised, and publish it as an event."""
         told = {"action": call.name, "invocationId": call.invocation_id, "caller": c.to_wire(call.caller)}
         told |= self._masked({key: value for key, value in data.items() if value is not None})
         subject = owner.identity.id if owner else None
@@ -300,7 +294,7 @@ def _denied(result: c.InvokeResult, error: str) -> c.InvokeResult:
 
 
 def _is_available(selectors: Iterable[str] | None, who: Participant) -> bool:
-    """Whether one of the selectors is a participant's: name, handle, id, a glob of them, or a tag."""
+    """Tell whether a selector fits a participant: its name, handle, id, a glob of them, or a tag."""
     if selectors is None:
         return True
     identity = who.identity
@@ -310,7 +304,7 @@ def _is_available(selectors: Iterable[str] | None, who: Participant) -> bool:
 
 
 def _check_schema(schema: dict[str, Any], field: str) -> None:
-    """Go on only with a JSON Schema."""
+    """Check that this is a JSON Schema."""
     from jsonschema import SchemaError  # noqa: PLC0415 - it takes a while to import, and few need it
 
     try:
@@ -320,7 +314,7 @@ def _check_schema(schema: dict[str, Any], field: str) -> None:
 
 
 def _misfit(schema: dict[str, Any] | None, value: Any) -> str | None:
-    """Why a value does not fit a JSON Schema. What the schema refers to elsewhere is not fetched."""
+    """Return why a value does not fit a JSON Schema. References to other documents are not fetched."""
     if not schema:
         return None
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above

@@ -7,9 +7,9 @@
         await relay.register(define_harness("reviewer", review))
         await relay.closed()
 
-A function gets one message after the other. What it returns is the answer in the message's thread, if it is
-text; a receipt is told as it is; nothing means that the message was delivered. `stay_registered` does the
-same and connects again whenever the connection is lost.
+A function gets one message after the other. Text that it returns is the answer in the message's thread, a
+receipt is sent as it is, and `None` means that the message was delivered. `stay_registered` does the same and
+connects again whenever the connection is lost.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from serai.relay.sdk import Relay
 _log = logging.getLogger(__name__)
 
 _REMEMBERED = 10_000
-"""How many deliveries a program remembers, in order not to surface one twice."""
+"""Most deliveries that a program remembers, in order not to surface one twice."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 
 Receive: TypeAlias = Callable[[c.RelayMessage, c.MessageContext], Awaitable[c.MessageReceipt | str | None]]
-"""Takes a message. Whatever it raises is a failure that is tried again."""
+"""Function that takes a message. An exception is a failure that is tried again."""
 
 
 class FunctionSession(c.BasicSession):
@@ -49,9 +49,10 @@ class FunctionSession(c.BasicSession):
         """The answers that could not be sent, by their deliveries."""
         self._handlers: set[c.EventHandler] = set()
         self.reply: Callable[[str, str, str], Awaitable[str]] | None = None
-        """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it.
+        """Function that answers a message in its thread, and returns the answer's id. `register` sets it.
 
-        The last word is the delivery's id: for one delivery there is one answer, however often it is sent.
+        Its arguments are the ids of the message and of the delivery, and the text between them. One delivery
+        has one answer, however often that is sent.
         """
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
@@ -62,7 +63,9 @@ class FunctionSession(c.BasicSession):
                 return answer or c.Delivered(delivery_id=context.id)
             told = {"text": answer}
             if self.reply is not None and self.capabilities.messaging.send:
-                self._unsent[context.id] = answer  # if it cannot be sent now it is not worked out again
+                self._unsent[context.id] = (
+                    answer  # if it cannot be sent now, the function is not called again
+                )
                 told["replyId"] = await self.reply(message.id, answer, context.id)
                 del self._unsent[context.id]
             return c.Delivered(delivery_id=context.id, metadata={"answer": told})
@@ -73,7 +76,7 @@ class FunctionSession(c.BasicSession):
         return partial(self._handlers.discard, handler)
 
     def emit(self, event: c.AgentSessionEvent) -> None:
-        """Tell those who listen of something that was observed."""
+        """Send an event that was observed to all handlers."""
         for handler in set(self._handlers):
             handler(event)
 
@@ -91,15 +94,15 @@ def define_harness(
     capabilities: c.AgentSessionCapabilities | None = None,
     description: str | None = None,
 ) -> FunctionSession:
-    """An agent that is a function.
+    """Make an agent of a function.
 
     Args:
-        name: Under which name it takes part.
-        receive: Is called with one message after the other.
-        modes: When messages may surface.
-        emits: What it tells of itself, by `emit`.
+        name: The agent's name.
+        receive: The function. It is called with one message after the other.
+        modes: The modes in which messages may surface.
+        emits: The types of events that it reports with `emit`.
         capabilities: All that it declares, in place of `modes` and `emits`.
-        description: What it is for.
+        description: A description for others.
     """
     declared = capabilities or c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True),
@@ -113,13 +116,13 @@ def define_harness(
 
 
 class Registration:
-    """A session that takes part: over one connection, or over several after each other. See `Relay.register`.
+    """A registered session: over one connection, or over several after each other. See `Relay.register`.
 
     It remembers the deliveries that the session was given: each id gets to it once, over all connections.
 
     Args:
-        session: What receives the messages.
-        stays: Whether what the session has begun goes on when a connection is over.
+        session: The session that receives the messages.
+        stays: True if the session's work goes on when a connection is over.
     """
 
     def __init__(self, session: c.AgentSession, *, stays: bool = False) -> None:
@@ -127,15 +130,15 @@ class Registration:
         self._stays = stays
         self._relay: Relay | None = None
         self._tasks: OrderedDict[str, asyncio.Task[c.MessageReceipt]] = OrderedDict()
-        """What becomes of each message that the session was given."""
+        """The tasks that handle the messages which the session was given, by their deliveries."""
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[c.AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
         self._unsubscribe: c.Unsubscribe = lambda: None
         self.identity = session.identity
-        """Under which identity it takes part."""
+        """The identity under which the session takes part."""
         self.secret: str | None = None
-        """What is posted to its URL is signed with this."""
+        """The secret that signs what is posted to the session's URL."""
 
     @property
     def relay(self) -> Relay:
@@ -145,7 +148,7 @@ class Registration:
             ConnectionLost: It is over.
         """
         if self._relay is None:
-            raise ConnectionLost("the session takes part no longer")
+            raise ConnectionLost("the session is not registered any more")
         return self._relay
 
     async def begin(self, relay: Relay, **more: Any) -> None:
@@ -168,7 +171,7 @@ class Registration:
         self._reporting = asyncio.create_task(self._report(relay))
 
     async def receipt(self, receipt: c.MessageReceipt) -> c.DeliveryRecord:
-        """Say what became of a message that the session has held.
+        """Send the receipt of a message that the session has held.
 
         Raises:
             LeaseLost: It was offered elsewhere since.
@@ -177,13 +180,13 @@ class Registration:
         return await self.relay.call("deliveries.receipt", receipt=c.to_wire(receipt))
 
     async def unregister(self) -> None:
-        """Take part no longer. What is still open for the session fails, and its senders are told."""
+        """End the registration. Deliveries that are still open fail, and their senders are told."""
         relay = self.relay
         self.close()
         await relay.call("sessions.unregister", agent=self.identity.handle)
 
     def end(self) -> None:
-        """Take and report nothing any more over this connection."""
+        """Take and report nothing more over this connection."""
         self._relay = None
         self._unsubscribe()
         if self._reporting is not None:
@@ -193,7 +196,7 @@ class Registration:
                 task.cancel()
 
     def close(self) -> None:
-        """Take and report nothing any more, and stop what the session makes of messages now."""
+        """Take and report nothing more, and cancel what the session does with messages now."""
         self._stays = False
         self.end()
 
@@ -210,15 +213,17 @@ class Registration:
                 _log.warning("the event %s of %s was not reported: %s", event.type, handle, error)
 
     async def _reply(self, message_id: str, text: str, delivery_id: str) -> str:
-        """Answer a message as the session, also over a connection of the owner's."""
+        """Answer a message as the session, also over a connection of the owner."""
         more = {"as": self.identity.handle, "idempotencyKey": f"answer to {delivery_id}"}
         return (await self.relay.reply(message_id, text, **more)).message.id
 
-    # -- what the relay asks -------------------------------------------------------------------------------
+    # -- requests of the relay -----------------------------------------------------------------------------
 
     async def receive(self, offer: c.DeliveryOffer) -> c.MessageReceipt:
-        """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
-        if self._relay is None:  # the connection is about to close: what has no answer is offered again
+        """Take a message, or wait for its handling that has begun already; renew the lease meanwhile."""
+        if (
+            self._relay is None
+        ):  # the connection is about to close: messages without an answer are offered again
             await asyncio.get_running_loop().create_future()
         relay, delivery_id = self.relay, offer.context.id
         task = self._tasks.get(delivery_id)
@@ -237,8 +242,8 @@ class Registration:
         while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
             self._tasks.popitem(last=False)
 
-    async def asked(self, method: str, params: Any) -> Any:
-        """Have the session do what the relay asks: with a message, or as a whole. Returns the answer."""
+    async def answer(self, method: str, params: Any) -> Any:
+        """Let the session do what the relay asks: with a message, or as a whole. Returns the answer."""
         session = self._session
         if method == "receiveMessage":
             return await self.receive(c.convert(params, c.DeliveryOffer))
@@ -251,7 +256,7 @@ class Registration:
             await session.cancel(held.delivery_id, held.reason)
             return {}
         match c.LifecycleOperation(method):
-            case c.LifecycleOperation.FORK:  # the new one takes part over the same connection
+            case c.LifecycleOperation.FORK:  # the new session is registered over the same connection
                 return {"agent": (await self.relay.register(await session.fork())).identity.handle}
             case c.LifecycleOperation.SNAPSHOT:
                 return await session.snapshot()
@@ -259,7 +264,7 @@ class Registration:
                 await session.resume()
             case c.LifecycleOperation.PAUSE:
                 await session.pause(c.convert(params, c.OperationParams).reason)
-            case c.LifecycleOperation.RELEASE:  # it is asked nothing any more
+            case c.LifecycleOperation.RELEASE:  # nothing more is asked of it
                 await session.release(c.convert(params, c.OperationParams).reason)
                 self.close()
         return {}
@@ -274,15 +279,15 @@ async def stay_registered(
     registered: Callable[[Registration], None] | None = None,
     **more: Any,
 ) -> None:
-    """Have a session take part, and connect again whenever the connection is lost, until cancelled.
+    """Register a session, and connect again whenever the connection is lost, until cancelled.
 
     Args:
-        session: What receives the messages.
-        url: Where the host is; by default, on this machine.
-        token: What opens it.
-        home: Where the host of this machine is looked for.
-        registered: Is called each time the session has been registered.
-        more: What else `sessions.register` takes.
+        session: The session that receives the messages.
+        url: The host's address; by default, that of this machine.
+        token: The token for the host.
+        home: The folder of this machine's host.
+        registered: Called each time the session has been registered.
+        more: Other parameters of `sessions.register`.
 
     Raises:
         SeraiError: The host refuses the token, or the session.

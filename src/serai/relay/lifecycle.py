@@ -1,14 +1,14 @@
-"""Sessions as a whole: those elsewhere register; all are released, paused, resumed, forked; agents are made.
+"""Operations on whole sessions: register, release, pause, resume, fork, snapshot; and agents are created.
 
-The owner may do all of it. An agent may do it to itself, and to the agents that it made: in its own folder,
-and only so many below each other.
+The owner may do all of it. An agent may do it to itself, and to the agents that it created. It creates agents
+in its own folder only, and only a few levels deep.
 """
 
 from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -17,16 +17,14 @@ from serai.ahp.commands import CreateSessionParams
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken, SessionGone
 from serai.host.identities import Participant
 from serai.host.session.session import PARENT, Session
+from serai.relay import WorkspacePart
 from serai.relay.actions import Actions, MayAsk, RunAction
-from serai.relay.adapters import AdapterBox
-from serai.relay.inbox import Caller
-from serai.relay.webhooks import check_url
-
-if TYPE_CHECKING:
-    from serai.relay.workspace import Workspace
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.events.webhooks import check_url
+from serai.relay.tokens import Caller
 
 _OF_AGENT = frozenset({c.LifecycleOperation.FORK, c.LifecycleOperation.SNAPSHOT})
-"""What only an agent that is there can do, and say whether it can."""
+"""The operations that only a running agent can do, and for which it has to be asked whether it can."""
 _LONGEST_LEASE = 3600.0
 _QUEUED = frozenset({c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.NEXT_MESSAGE})
 """Boundaries that only the session itself knows."""
@@ -52,20 +50,11 @@ _CREATE = _schema(
 )
 
 
-class Lifecycle:
-    """Does what is asked of whole sessions.
-
-    Args:
-        workspace: The relay.
-    """
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
+class Lifecycle(WorkspacePart):
+    """Operations on whole sessions."""
 
     def register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
-        """Take a session elsewhere in, or again under the name that it has.
+        """Register a session elsewhere, or register it again under its name.
 
         Raises:
             CapabilityUnsupported: It declares too little.
@@ -91,11 +80,11 @@ class Lifecycle:
             or known.is_person
             or (params.strict and known.capabilities is not None and not known.gone)
         ):
-            raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
+            raise NameTaken(f"the name {name!r} is taken", remedy="Choose another name")
         fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
         if (
             caller.role != c.Role.OWNER and known is not None
-        ):  # what others decide by is not the holder's to say
+        ):  # others decide by tags and kinds: an agent may not set its own
             tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
             own = {key: value for key, value in given.metadata.items() if key != "tags"}
             fields |= {"kind": known.identity.kind, "metadata": own | tags}
@@ -121,37 +110,37 @@ class Lifecycle:
         seconds = params.lease_seconds or self._workspace.policy.lease.total_seconds()
         return c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=shown)
 
-    async def do(
+    async def operate(
         self, operation: c.LifecycleOperation, caller: Caller, params: c.OperationParams
     ) -> c.OperationResult:
-        """Do something to the session of an agent.
+        """Do an operation on the session of an agent.
 
         Cancelling leaves open whether it is done.
 
         Raises:
-            UnknownTarget: Nobody has that name.
+            UnknownTarget: There is no agent of that name.
             SessionGone: The session was released before, or there is no turn yet to fork from.
             Forbidden: The caller may not.
             CapabilityUnsupported: The session does not declare it.
-            Offline: A session elsewhere is not connected, so that nobody can be asked.
+            Offline: A session elsewhere is not connected, so that it cannot be asked.
         """
         agent = self._identities.get(params.agent)
-        box = self._workspace.box_of(agent)
+        queue = self._workspace.queue_of(agent)
         session = None
         if agent.gone or (agent.session and not (session := await self._host.sessions.bring(agent.session))):
             raise SessionGone(f"the session of {agent.handle} is gone")
         self._check(caller, agent, session)
         if session is not None and operation in _OF_AGENT:
             await session.agent()
-        c.require(box.capabilities, operation, agent=agent.handle)
+        c.require(queue.capabilities, operation, agent=agent.handle)
         if session is not None:
-            told = await self._here(session, operation, params.reason)
+            told = await self._operate_here(session, operation, params.reason)
         else:
-            assert isinstance(box, AdapterBox)  # noqa: S101 - an inbox declares no operation
-            told = await box.operate(operation, params.reason)
+            assert isinstance(queue, AdapterQueue)  # noqa: S101 - an inbox declares no operation
+            told = await queue.operate(operation, params.reason)
         if operation == c.LifecycleOperation.RELEASE:
-            if isinstance(box, AdapterBox):
-                await self._workspace.unregister(box)
+            if isinstance(queue, AdapterQueue):
+                await self._workspace.unregister(queue)
             return c.OperationResult(status=c.AgentStatus.RELEASED)
         result = c.OperationResult(status=self._workspace.info(agent).status)
         if operation == c.LifecycleOperation.FORK:
@@ -167,12 +156,12 @@ class Lifecycle:
         parent = (session.live.head.meta or {}).get(PARENT) if session else None
         is_parent = own is not None and own.session is not None and own.session == parent
         if caller.role != c.Role.OWNER and not is_own and not is_parent:
-            raise Forbidden(f"{agent.handle} is neither you nor an agent that you made")
+            raise Forbidden(f"{agent.handle} is neither you nor an agent that you created")
 
-    async def _here(
+    async def _operate_here(
         self, session: Session, operation: c.LifecycleOperation, reason: str | None
     ) -> dict[str, Any]:
-        """Do it to a session of this host. Returns what a session elsewhere would tell."""
+        """Do an operation on a session of this host. Returns an answer like that of a session elsewhere."""
         match operation:
             case c.LifecycleOperation.RELEASE:
                 await self._host.dispose(session.uri)
@@ -186,10 +175,10 @@ class Lifecycle:
                 return await (await session.agent()).snapshot()
         return {}
 
-    # -- the same, as actions ------------------------------------------------------------------------------
+    # -- the operations as actions -------------------------------------------------------------------------
 
-    def add_to(self, actions: Actions) -> None:
-        """Register them."""
+    def add_actions(self, actions: Actions) -> None:
+        """Add the operations to the actions."""
         status = "What an agent does right now, and what waits for it"
         pause = "Let nothing enter an agent's session by itself"
         table: tuple[tuple[str, str, dict[str, Any], RunAction, MayAsk], ...] = (
@@ -201,7 +190,7 @@ class Lifecycle:
         )
         for name, description, schema, run, may_ask in table:
             described = c.ActionRegisterParams(name=name, description=description, input_schema=schema)
-            actions.build_in(described, run, may_ask)
+            actions.add_built_in(described, run, may_ask)
 
     async def _create(self, call: c.ActionRunParams, caller: Caller) -> Any:
         wanted: dict[str, str] = call.input
@@ -212,7 +201,7 @@ class Lifecycle:
             await parent.check_depth()
             own = parent.live.head.summary.working_directory
             if folder is not None and _uri(folder) != own:
-                raise Forbidden("an agent makes others in its own folder only")
+                raise Forbidden("an agent creates others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
         await self._host.agent_list.find(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
@@ -236,15 +225,15 @@ class Lifecycle:
     async def _operate(self, call: c.ActionRunParams, caller: Caller) -> Any:
         operation = c.LifecycleOperation(call.name.removeprefix("agent."))
         params = c.OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
-        return c.to_wire(await self.do(operation, caller, params))
+        return c.to_wire(await self.operate(operation, caller, params))
 
 
 def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
-    """Go on only if messages can get there as is asked for."""
+    """Check that messages can get to the session in the way that it asks for."""
     if params.url is not None:
         check_url(params.url)
         if caller.role != c.Role.OWNER:  # the host may reach what its participants may not
-            raise Forbidden("only the owner of the host says where messages are posted")
+            raise Forbidden("only the owner of the host may register a URL")
     lease = params.lease_seconds
     if lease is not None and not 0 < lease <= _LONGEST_LEASE:
         raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
@@ -264,12 +253,12 @@ def _check_capabilities(declared: c.AgentSessionCapabilities, agent: str) -> Non
 
 
 def _is_of_host(caller: Caller, who: Participant) -> bool:
-    """Whether the owner asks, or the agent of a session of this host."""
+    """Tell whether the caller is the owner, or the agent of a session of this host."""
     return caller.role == c.Role.OWNER or who.session is not None
 
 
 def _has_session(caller: Caller, who: Participant) -> bool:
-    """The same, or a session elsewhere."""
+    """Tell whether the caller is one of those, or a session elsewhere."""
     return _is_of_host(caller, who) or who.capabilities is not None
 
 

@@ -1,4 +1,4 @@
-"""The relay's end of a connection: JSON-RPC 2.0 over a socket, or within the host's own process.
+"""The relay's end of a connection: JSON-RPC 2.0 over a socket.
 
 The program's end is a `Connection` of `serai.client`.
 """
@@ -32,17 +32,17 @@ from serai.jsonrpc import (
 )
 
 if TYPE_CHECKING:
-    from serai.relay.inbox import Caller
+    from serai.relay.tokens import Caller
     from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
 
 class _Codec(LineCodec):
-    """Reads JSON-RPC 2.0, and mends nothing. An id may be of any kind, and parameters are plain JSON."""
+    """Reads JSON-RPC 2.0 strictly. An id may be of any kind, and parameters are plain JSON."""
 
     def decode(self, line: bytes) -> Message:
-        """The message that a frame is.
+        """Return the message in a frame.
 
         Raises:
             InvalidRequest: It is none.
@@ -60,9 +60,9 @@ class _Codec(LineCodec):
 
 _read_plain = msgspec.json.Decoder().decode
 CODEC = _Codec()
-"""How messages are read and written."""
+"""The codec of the relay's connections."""
 MOST_UNDER_WAY = 1000
-"""How many calls of one connection may be under way."""
+"""Most calls of one connection that may be under way."""
 
 
 def read_call(data: bytes) -> Request | Notification:
@@ -79,7 +79,7 @@ def read_call(data: bytes) -> Request | Notification:
 
 
 def refusal_of(error: Exception) -> ErrorObject:
-    """What a caller is told of an error. What was not foreseen stands in the host's log alone."""
+    """Return an error in the form that a caller gets. Unexpected errors go to the host's log alone."""
     if isinstance(error, SeraiError):
         number = error.number if isinstance(error, ProtocolError) else -32000
         data = {"message": error.message, **error.to_wire()}
@@ -90,12 +90,12 @@ def refusal_of(error: Exception) -> ErrorObject:
 
 
 class HostEnd(ABC):
-    """Does what a caller asks for, tells it the events that it subscribed to, and asks it in turn.
+    """Answers a caller's requests, sends it the events that it subscribed to, and sends it requests in turn.
 
     Args:
         workspace: The relay.
-        answer: Sends what the caller waits for: answers, and questions of the relay.
-        tell: Sends what nobody has asked for.
+        answer: Sends what the caller waits for: answers, and requests of the relay.
+        tell: Sends notifications.
     """
 
     def __init__(
@@ -108,24 +108,24 @@ class HostEnd(ABC):
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
         self._when_closed: list[Callable[[], None]] = []
         self.lost: ConnectionLost | None = None
-        """Why nothing can be asked any more."""
+        """The reason why nothing can be asked any more."""
 
     @abstractmethod
     def caller(self) -> Caller:
-        """Who is there.
+        """Return the caller.
 
         Raises:
-            ConnectionLost: Nobody, any more.
+            ConnectionLost: The caller is gone.
         """
 
     async def request(self, method: str, params: Any) -> Any:
-        """Ask the caller. The question is written before anything is waited for.
+        """Ask the caller. The question is sent before anything is awaited.
 
         Returns the result, as plain JSON. Cancelling forgets the question: an answer that comes later is
         ignored.
 
         Raises:
-            ConnectionLost: The connection is over, or nobody is there any more whose token opens it.
+            ConnectionLost: The connection is over, or its token was revoked.
             ProtocolError: The answer is an error.
         """
         self.caller()
@@ -134,7 +134,7 @@ class HostEnd(ABC):
         future = asyncio.get_running_loop().create_future()
         number, call = self._calls.request(method, params, future)
         try:
-            self._answer(call)  # whoever asks bounds how much is asked at once
+            self._answer(call)  # those who ask bound the number of requests
             return await future
         finally:
             self._calls.forget(number)
@@ -156,7 +156,7 @@ class HostEnd(ABC):
             case ProtocolError() as error:
                 self._refuse(error.id, error)
             case _:
-                pass  # an answer that nobody waits for any more
+                pass  # a late answer
 
     def _refuse(self, call_id: RequestId, error: Exception) -> None:
         self._answer(CODEC.encode(Failure(id=call_id, error=refusal_of(error))))
@@ -166,7 +166,7 @@ class HostEnd(ABC):
             result = await self._result(call.method, {} if call.params is None else call.params)
             if isinstance(call, Request):
                 self._answer(self._calls.answer(call.id, result))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
+        except Exception as error:  # noqa: BLE001 - the caller always gets an answer
             if isinstance(call, Request):
                 self._refuse(call.id, error)
 
@@ -196,11 +196,11 @@ class HostEnd(ABC):
                     self._tell(self._calls.notify("event", {"subscription": subscription, "event": event}))
 
     def when_closed(self, call: Callable[[], None]) -> None:
-        """Call something once the connection is over, after all questions have been given up."""
+        """Call a function once the connection is over, after all pending questions have failed."""
         self._when_closed.append(call)
 
     def disconnected(self) -> None:
-        """The connection is over. What was begun is done to its end; nobody hears of it here."""
+        """End the connection. What was begun is finished; its answers are dropped."""
         for task in self._subscriptions.values():
             task.cancel()
         self.lost = ConnectionLost("the connection is over")
@@ -209,35 +209,3 @@ class HostEnd(ABC):
                 future.set_exception(self.lost)
         for call in self._when_closed:
             call()
-
-
-class LocalEnd(HostEnd):
-    """The relay's end for a program in its own process. It is the transport of the program's."""
-
-    def __init__(self, workspace: Workspace, caller: Caller) -> None:
-        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
-        super().__init__(workspace, self._frames.put_nowait, self._frames.put_nowait)
-        self._caller = caller._replace(link=self)
-
-    def caller(self) -> Caller:
-        """See `HostEnd`."""
-        return self._caller
-
-    async def send(self, frame: bytes) -> None:
-        """See `Transport`."""
-        if self.lost is not None:
-            raise self.lost
-        self.received(frame)
-
-    async def receive(self) -> bytes:
-        """See `Transport`."""
-        frame = await self._frames.get()
-        if frame is None:
-            raise ConnectionLost("the connection is closed")
-        return frame
-
-    async def close(self) -> None:
-        """See `Transport`."""
-        if self.lost is None:
-            self.disconnected()
-            self._frames.put_nowait(None)

@@ -1,9 +1,9 @@
-"""Which events someone wants to hear of: predicates that are put together.
+"""Predicates: tests of events that can be combined.
 
     events.message.created().in_("#ops").mentions("@reviewer")
     events.delivery.failed().for_agent("@engineer") | events.message.reacted()
 
-A handle may be written wherever a participant is meant. Names may have wildcards: `named("delivery.*")`.
+A participant is named by its handle. Types may have wildcards: `named("delivery.*")`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from serai.contract import AgentSession, AgentStatus, WorkspaceEvent, name_key
+from serai import contract as c
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
 OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
-"""How the types begin that only sessions have: those of the workspace begin otherwise."""
+"""The beginnings of types that only sessions have: those of the workspace begin otherwise."""
 
 
-def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
-    """Whether an event has one of some types, which may have wildcards; none for all.
+def has_type(event: c.WorkspaceEvent, types: tuple[str, ...]) -> bool:
+    """Tell whether an event has one of some types, which may have wildcards; none for all.
 
-    What a session lets one observe is wrapped in a `session.event`, and can be named by its own type, too:
+    An observed event of a session is wrapped in a `session.event`, and can be named by its own type, too:
     `tool.called`.
     """
     names = [event.type]
@@ -40,22 +40,22 @@ class Predicate:
     Args:
         types: Names of event types, with wildcards; none for all.
         test: What an event of these types has to pass.
-        agent: The one whom all that pass are by or about. Whoever sets up a listener hears then whether any
-            of them can ever come.
+        agent: The participant that all passing events are by or about. A listener is refused if none of them
+            can ever come from it.
     """
 
     def __init__(
         self,
         types: tuple[str, ...] = (),
-        test: Callable[[WorkspaceEvent], bool] = lambda _event: True,
+        test: Callable[[c.WorkspaceEvent], bool] = lambda _event: True,
         agent: str | None = None,
     ) -> None:
         self.types = types
         self.agent = agent
         self._test = test
 
-    def __call__(self, event: WorkspaceEvent) -> bool:
-        """Whether an event passes."""
+    def __call__(self, event: c.WorkspaceEvent) -> bool:
+        """Tell whether an event passes."""
         return has_type(event, self.types) and self._test(event)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -67,39 +67,39 @@ class Predicate:
         agent = self.agent if self.agent == other.agent else None
         return Predicate(types, lambda event: self(event) or other(event), agent)
 
-    def where(self, test: Callable[[WorkspaceEvent], bool]) -> Predicate:
-        """Those that also pass a test of one's own."""
+    def where(self, test: Callable[[c.WorkspaceEvent], bool]) -> Predicate:
+        """Pass those events that also pass another test."""
         return Predicate(self.types, lambda event: self._test(event) and test(event), self.agent)
 
     def in_(self, room: str) -> Predicate:
-        """Those about a room, or about a message in it."""
+        """Pass events about a room, or about a message in it."""
         return self.where(lambda event: room in rooms_of(event))
 
     def from_(self, agent: str) -> Predicate:
-        """Those about messages of a sender."""
+        """Pass events about messages of a sender."""
         return self.where(lambda event: _is(_message(event).get("from"), agent))
 
     def mentions(self, agent: str) -> Predicate:
-        """Those about messages that mention someone."""
+        """Pass events about messages that mention someone."""
         return self.where(lambda event: any(_same(one, agent) for one in _message(event).get("mentions", ())))
 
-    def for_agent(self, agent: str | AgentSession | Registration) -> Predicate:
-        """Those about deliveries to someone: a handle, or a session that is registered."""
+    def for_agent(self, agent: str | c.AgentSession | Registration) -> Predicate:
+        """Pass events about deliveries to someone: a handle, or a session that is registered."""
         name = agent if isinstance(agent, str) else agent.identity.handle
         return self.where(lambda event: _is(event.data.get("agent"), name))
 
     def of(self, message_id: str) -> Predicate:
-        """Those about one message, or about its deliveries."""
+        """Pass events about one message, or about its deliveries."""
         return self.where(lambda event: event.data.get("messageId") == message_id)
 
 
 def named(*types: str) -> Predicate:
-    """All events of some types; `delivery.*` and `*` are types, too."""
+    """Return a predicate for all events of some types; `delivery.*` and `*` are types, too."""
     return Predicate(types)
 
 
 def _about(agent: str, *types: str) -> Predicate:
-    """Events about one participant. The relay finds it by its handle, name or id."""
+    """Return a predicate for events about one participant, whom the relay finds by handle, name or id."""
     return Predicate(types, lambda event: _is(event.data.get("agent"), agent), agent)
 
 
@@ -121,17 +121,17 @@ class _Agent:
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self.status = self
-        """What comes next is about its status: `changed` or `becomes`."""
+        """The predicates of its status: `changed` and `becomes`."""
         self.tools = _Words("tool", "called completed failed", partial(_of_tool, agent))
         """`called`, `completed` and `failed`, of any tool or of one that is named."""
 
     def changed(self) -> Predicate:
-        """Its status is another one, whichever."""
+        """Pass all changes of its status."""
         return _about(self._agent, "agent.status.changed")
 
-    def becomes(self, status: AgentStatus | str) -> Predicate:
-        """Its status is this one now, and was not before."""
-        return _about(self._agent, f"agent.status.{AgentStatus(status).value}")
+    def becomes(self, status: c.AgentStatus | str) -> Predicate:
+        """Pass changes to this status."""
+        return _about(self._agent, f"agent.status.{c.AgentStatus(status).value}")
 
 
 def _of_tool(agent: str, kind: str, tool: str | None = None) -> Predicate:
@@ -140,11 +140,7 @@ def _of_tool(agent: str, kind: str, tool: str | None = None) -> Predicate:
 
 
 class ActionEvents(_Words):
-    """Events about one registered action: it was `invoked`, and has `completed`, `failed`, or was `denied`.
-
-    Args:
-        name: The action's name.
-    """
+    """Events about one registered action: it was `invoked`, has `completed`, `failed`, or was `denied`."""
 
     def __init__(self, name: str) -> None:
         super().__init__("action", "invoked completed failed denied", self._named)
@@ -154,7 +150,7 @@ class ActionEvents(_Words):
         return Predicate((kind,), lambda event: event.data.get("action") == self.name)
 
     def called_by(self, agent: str) -> Predicate:
-        """Someone asks for it."""
+        """Pass invocations by someone."""
         return self.invoked().where(lambda event: _is(event.data.get("caller"), agent))
 
 
@@ -163,28 +159,28 @@ action = ActionEvents
 
 
 class _Events:
-    """Where predicates begin."""
+    """The beginnings of all predicates."""
 
     message = _Words("message", "created updated read reacted")
     delivery = _Words("delivery", "created accepted delivered deferred failed")
     agent = _Agent
-    """Events about an agent: what it does, and its status."""
+    """Events about an agent: its status, and its tool calls."""
 
     def session(self, agent: str) -> _Words:
-        """Events about the life of an agent's session: `started`, `resumed`, `forked`, `released`."""
+        """Return predicates for the life of a session: `started`, `resumed`, `forked`, `released`."""
         return _Words("session", "started released resumed forked", partial(_about, agent))
 
 
 events = _Events()
-"""Where predicates begin: `events.message.created()`."""
+"""The beginnings of all predicates: `events.message.created()`."""
 
 
-def _message(event: WorkspaceEvent) -> dict[str, Any]:
+def _message(event: c.WorkspaceEvent) -> dict[str, Any]:
     return event.data.get("message") or {}
 
 
-def rooms_of(event: WorkspaceEvent) -> set[str | None]:
-    """The names and ids of the room that an event is about, or that its message is in."""
+def rooms_of(event: c.WorkspaceEvent) -> set[str | None]:
+    """Return the names and ids of the room that an event is about, or that its message is in."""
     message = _message(event)
     channel: dict[str, Any] = message.get("channel") or {}
     told: str | dict[str, Any] = event.data.get("room") or ""
@@ -197,4 +193,4 @@ def _is(who: dict[str, Any] | None, agent: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    return name_key(one.removeprefix("@")) == name_key(other.removeprefix("@"))
+    return c.name_key(one.removeprefix("@")) == c.name_key(other.removeprefix("@"))

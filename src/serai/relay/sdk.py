@@ -1,9 +1,11 @@
-"""The relay from Python: one class, in the host's own process or over the port.
+"""The relay from Python: one class, over the port of a host.
 
-async with await Relay.connect() as relay:
-sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
-print(sent.deliveries[0].answer.text)
-relay.on(events.delivery.failed(), tell_someone)
+For example:
+
+    async with await Relay.connect() as relay:
+        sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
+        print(sent.deliveries[0].answer.text)
+        relay.on(events.delivery.failed(), tell_someone)
 """
 
 from __future__ import annotations
@@ -26,32 +28,30 @@ from serai import contract as c
 from serai.client.address import find_address
 from serai.client.connection import Connection, Transport, websocket_opener
 from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
-from serai.relay.links import CODEC, MOST_UNDER_WAY, LocalEnd
+from serai.relay.links import CODEC, MOST_UNDER_WAY
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
-    from serai.relay.inbox import Caller
-    from serai.relay.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
 _ASKED = ("actions.run", "receiveMessage", "flush", "cancel", *c.LifecycleOperation)
-"""What the relay asks. All but the first name an agent, which has registered over the connection."""
+"""The methods that the relay calls. All but the first name an agent registered over the connection."""
 
-_led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
-"""What a handler sends continues the chain that led there: how long it is, and which listeners are in it."""
+_chain: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
+"""The chain of messages that a handler continues: its length, and the listeners in it."""
 
 EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
-"""Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
+"""Function that receives events one after the other. Its exceptions are logged, and disturb nobody else."""
 
 
 ActionHandler = Callable[[c.ActionRunParams], Awaitable[Any] | Any]
-"""Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
+"""Function that runs an action, and returns its output. The caller gets an exception as its failure."""
 
 
 class Listening:
-    """A handler that hears of events. Calling it ends that.
+    """A handler that receives events. Calling this object ends that.
 
     Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
     """
@@ -60,7 +60,7 @@ class Listening:
         self._subscribing, self._listening = subscribing, listening
 
     def __call__(self) -> None:
-        """Hear of nothing any more."""
+        """Receive no more events."""
         self._listening.cancel()
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -80,19 +80,19 @@ class Relay:
 
     def __init__(self, transport: Transport) -> None:
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
-        """What is done with messages, under the names of the pages: `relay.messages.send`."""
+        """The methods for messages, under the names of the pages: `relay.messages.send`."""
         self._transport = transport
         self._subscribing: set[asyncio.Task[Any]] = set()
-        """Who listens, and does not hear anything yet."""
+        """The subscriptions that do not receive anything yet."""
         self._listening: set[asyncio.Task[Any]] = set()
         self._subscriptions: dict[str, asyncio.Queue[c.WorkspaceEvent | None]] = {}
         self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
-        """The sessions that take part over this connection, by their handles."""
+        """The sessions that are registered over this connection, by their handles."""
         self._connection = Connection(
             transport,
-            self._heard,
-            {method: partial(self._asked, method) for method in _ASKED},
+            self._on_notification,
+            {method: partial(self._on_request, method) for method in _ASKED},
             self._ended,
             codec=CODEC,
             most_requests=MOST_UNDER_WAY,
@@ -121,7 +121,7 @@ class Relay:
         await self.close()
 
     async def close(self) -> None:
-        """Listen no longer, and close the connection. Sessions and messages stay."""
+        """End all listeners, and close the connection. Sessions and messages stay."""
         for registration in self.registrations.values():
             registration.end()
         for task in self._listening:
@@ -132,13 +132,13 @@ class Relay:
         await self.closed()
 
     async def closed(self) -> ConnectionLost:
-        """Wait until the connection is over, and tell why it is."""
+        """Wait until the connection is over, and return the reason."""
         await asyncio.wait({self._running})
         is_ours = self._running.cancelled()
         return ConnectionLost("the connection is closed") if is_ours else self._running.result()
 
     async def register(self, session: c.AgentSession, **more: Any) -> Registration:
-        """Have a session take part over this connection, for as long as that lasts.
+        """Register a session over this connection, for as long as that lasts.
 
         Args:
             session: What receives the messages. Each delivery id gets to it once.
@@ -166,8 +166,8 @@ class Relay:
             ConnectionLost: The host is gone.
         """
         if self._subscribing:
-            await asyncio.wait(self._subscribing)  # what comes of the call is heard
-        if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
+            await asyncio.wait(self._subscribing)  # so that the listeners receive the effects of the call
+        if (led_by := _chain.get()) and method in {"messages.send", "messages.reply"}:
             params["metadata"] = {**params.get("metadata", {}), **led_by}
         return await self._call(method, {key: value for key, value in params.items() if value is not None})
 
@@ -175,14 +175,14 @@ class Relay:
         try:
             return c.convert(await self._connection.request(method, params), c.METHODS[method][1])
         except ProtocolError as error:
-            raise _raised(error) from None
+            raise _error_of(error) from None
 
-    async def _asked(self, method: str, params: Any) -> Any:
-        """Have the session, or the action's handler, answer what the relay asks. What it raises is told."""
+    async def _on_request(self, method: str, params: Any) -> Any:
+        """Let the session, or the action's handler, answer the relay. Exceptions become the answer."""
         try:
             if method == "actions.run":
                 return await self._run_action(c.convert(params, c.ActionRunParams))
-            return await self.registrations[c.convert(params, c.AgentParams).agent].asked(method, params)
+            return await self.registrations[c.convert(params, c.AgentParams).agent].answer(method, params)
         except SeraiError:
             raise
         except Exception as error:
@@ -220,11 +220,11 @@ class Relay:
         return await self.call("messages.reply", messageId=message_id, text=text, **more)
 
     async def message(self, message_id: str) -> c.RelayMessage:
-        """A message, with its reactions and how many have read it."""
+        """Return a message, with its reactions and the number of its readers."""
         return await self.call("messages.get", messageId=message_id)
 
     async def delivery(self, delivery_id: str) -> c.DeliveryRecord:
-        """How far a delivery has come."""
+        """Return the record of a delivery."""
         return await self.call("deliveries.get", deliveryId=delivery_id)
 
     # -- sessions ------------------------------------------------------------------------------------------
@@ -233,22 +233,22 @@ class Relay:
         return await self.call(f"sessions.{operation}", agent=agent, reason=reason)
 
     release = partialmethod(_operate, "release")
-    """End an agent's session for good. This and the next four only where it declares them."""
+    """End an agent's session for good. This and the next four work only where the session declares them."""
     pause = partialmethod(_operate, "pause")
-    """Let nothing enter an agent's session until it is resumed. A turn that runs goes on to its end."""
+    """Pause an agent's session: nothing enters until it is resumed. A running turn goes on to its end."""
     resume = partialmethod(_operate, "resume")
-    """Let enter what has waited."""
+    """Resume a session: what has waited enters."""
     fork = partialmethod(_operate, "fork")
     """Make a second session that begins with what this one knows: the `agent` of the answer."""
     snapshot = partialmethod(_operate, "snapshot")
-    """A session's state, as JSON that its harness can read: the `snapshot` of the answer."""
+    """Return a session's state, as JSON that its harness can read: the `snapshot` of the answer."""
 
     # -- events --------------------------------------------------------------------------------------------
 
     async def follow(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
     ) -> AsyncGenerator[c.WorkspaceEvent]:
-        """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
+        """Yield events as they come, or all after one of them. Leaving the `async for` ends it."""
         params = c.SubscribeParams(types=types, agent=agent, room=room, after=after)
         async with contextlib.aclosing(await self.subscribe(params)) as events:
             async for event in events:
@@ -277,7 +277,7 @@ class Relay:
     def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
-    def _heard(self, method: str, params: Any) -> None:
+    def _on_notification(self, method: str, params: Any) -> None:
         if method == "event":
             self._queue(params["subscription"]).put_nowait(c.convert(params["event"], c.WorkspaceEvent))
 
@@ -304,7 +304,7 @@ class Relay:
     add_listener = on
 
     def notify(self, to: str, text: str | Callable[[c.WorkspaceEvent], str]) -> EventHandler:
-        """A handler that sends a message: a text, or what a function makes of the event."""
+        """Return a handler that sends a message: a text, or what a function makes of the event."""
 
         async def send(event: c.WorkspaceEvent) -> None:
             await self.send(to, text if isinstance(text, str) else text(event))
@@ -323,7 +323,7 @@ class Relay:
         output: dict[str, Any] | type | None = None,
         available_to: list[str] | None = None,
     ) -> ActionEvents:
-        """Do something when others ask for it, as long as this relay is connected.
+        """Offer an action to others, for as long as this relay is connected.
 
         Args:
             name: The action's name.
@@ -347,7 +347,7 @@ class Relay:
         return ActionEvents(name)
 
     async def invoke(self, name: str, input: Any = None, *, wait_ms: int = 600_000) -> c.InvokeResult:  # noqa: A002 - as on the wire
-        """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
+        """Invoke an action, and wait for its outcome; with `wait_ms=0`, only until it has begun."""
         return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
 
     async def _run_action(self, call: c.ActionRunParams) -> Any:
@@ -362,7 +362,7 @@ class Relay:
     ) -> None:
         try:
             events = await subscribing
-        except SeraiError as error:  # whoever waits until it is set up gets it, too
+        except SeraiError as error:  # the caller who awaits the listener gets it, too
             _log.warning("a listener was not set up: %s", error)
             return
         own = secrets.token_hex(4)
@@ -377,22 +377,17 @@ class Relay:
             before = event.message.metadata if event.message else {}
             heard_by: list[str] = before.get("listeners", [])
             if own in heard_by:
-                return  # it led to this itself: it would tell of its own messages for ever
-            _led_by.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
+                return  # this listener caused the event: it would react to itself for ever
+            _chain.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
             outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome
-        except Exception:  # noqa: BLE001 - whatever a handler or a predicate raises, others go on
+        except Exception:  # noqa: BLE001 - one failing handler does not stop the others
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
-def relay_of(workspace: Workspace, caller: Caller) -> Relay:
-    """The relay for a program in the host's own process."""
-    return Relay(LocalEnd(workspace, caller))
-
-
-def _raised(error: ProtocolError) -> SeraiError:
-    """The error that the relay told of, as the class that has its code."""
+def _error_of(error: ProtocolError) -> SeraiError:
+    """Return an error of the relay, as an instance of the class that has its code."""
     data: dict[str, Any] = error.data or {}
     if data.get("code") == CapabilityUnsupported.code:
         return CapabilityUnsupported(
@@ -409,7 +404,7 @@ def _raised(error: ProtocolError) -> SeraiError:
 
 
 def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:
-    """The JSON Schema of a type; a schema stays as it is."""
+    """Return the JSON Schema of a type; a schema stays as it is."""
     if described is None or isinstance(described, dict):
         return described
     of_pydantic = getattr(described, "model_json_schema", None)

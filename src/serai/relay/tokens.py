@@ -1,10 +1,10 @@
-"""Tokens of the relay: for one participant, to look on, or for a device of the owner's.
+"""RelayTokens of the relay: for one participant, for an observer, or for a device of the owner.
 
-The owner's own token comes from the host. A token looks like `srt_` and 43 signs, so that the redactor knows
-one wherever it turns up. Only its digest is kept.
+The owner's own token comes from the host. A token is `srt_` and 43 characters, so that the redactor finds it
+anywhere. Only its digest is stored.
 
-A device gets its token for a code, which opens the door once and soon: a code may stand in a link, in a
-picture on a screen, in a list of processes. Codes do not outlive the host.
+A device gets its token for a code. A code works once, and for ten minutes only, because it may be seen: in a
+link, in a picture on a screen, in a list of processes. Codes do not outlive the host.
 """
 
 from __future__ import annotations
@@ -14,29 +14,49 @@ import re
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from serai import contract as c
 from serai.errors import InvalidParams, LinkSpent
-from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger
-from serai.relay.inbox import Caller
+from serai.host.identities import Participant
+from serai.relay import WorkspacePart
 from serai.store.contract import RelayWrite
 
+if TYPE_CHECKING:
+    from serai.relay.links import HostEnd
+    from serai.relay.workspace import Workspace
+
 _CODE_LASTS = timedelta(minutes=10)
-_MOST_CODES = 100
-"""So many codes wait at most; the oldest goes first."""
 _LONGEST_NAME = 80
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
+class Caller(NamedTuple):
+    """The caller of the relay: its role, and the participant that it speaks for."""
+
+    role: c.Role
+    participant: Participant | None = None
+    link: HostEnd | None = None
+    """The connection over which the caller can be asked; `None` for what is posted."""
+
+    @property
+    def sees_all(self) -> bool:
+        """True if every conversation exists for this caller."""
+        return self.role in {c.Role.OWNER, c.Role.RESPONDER}
+
+    @property
+    def only_reads(self) -> bool:
+        """True if this caller only reads."""
+        return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
+
+
 def digest(token: str) -> str:
-    """What is kept of a token: SHA-256, in hexadecimal."""
+    """Return the digest of a token, which is all that is stored: SHA-256, in hexadecimal."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def new_code() -> str:
-    """A code that nobody guesses: 128 bits."""
+    """Return a code that nobody guesses: 128 bits."""
     return secrets.token_urlsafe(16)
 
 
@@ -51,31 +71,25 @@ class _Link(NamedTuple):
     expires_at: datetime
 
 
-class Tokens:
-    """Who holds which token.
+class RelayTokens(WorkspacePart):
+    """The tokens of a workspace, and their holders."""
 
-    Args:
-        ledger: Where they are written down.
-        identities: Who takes part.
-    """
-
-    def __init__(self, ledger: Ledger, identities: Identities) -> None:
-        self._ledger = ledger
-        self._identities = identities
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._kept: dict[str, _KeptToken] = {}
         self._passing: dict[str, int] = {}
         self._lent: dict[int, str] = {}
         self._links: dict[str, _Link] = {}
         self.revoked: Callable[[str], object] = lambda _digest: None
-        """Is called with the digest of a token that opens nothing any more."""
+        """Function that is called with the digest of each token that is revoked."""
 
     async def open(self) -> None:
-        """Read them."""
-        for found, data in await self._ledger.store.relay("tokens"):
+        """Read all tokens."""
+        for found, data in await self._store.relay("tokens"):
             self._kept[found] = c.decode(data, _KeptToken)
 
     def caller(self, token_digest: str) -> Caller | None:
-        """Whose token it is; `None` for one that nobody knows."""
+        """Return the holder of a token; `None` for an unknown token."""
         if token_digest in self._passing:
             agent = self._identities[self._passing[token_digest]]
             return None if agent.gone else Caller(c.Role.AGENT, agent)
@@ -85,7 +99,7 @@ class Tokens:
         return Caller(kept.info.role, None if kept.agent is None else self._identities[kept.agent])
 
     def role_of(self, token_digest: str) -> c.Role | None:
-        """What a token lets its holder do; `None` for one that nobody knows."""
+        """Return the role of a token's holder; `None` for an unknown token."""
         caller = self.caller(token_digest)
         return None if caller is None else caller.role
 
@@ -116,7 +130,7 @@ class Tokens:
     def link(
         self, _caller: Caller, params: c.DeviceLinkParams, code: str | None = None
     ) -> c.DeviceLinkResult:
-        """Have a code, by default a new one, be good for one token of a device.
+        """Make a link: a code, by default a new one, that gives one device a token.
 
         Raises:
             InvalidParams: No device has such a role.
@@ -127,12 +141,10 @@ class Tokens:
         code = code or new_code()
         link = _Link(params.role, _name_of(params.name or ""), self._ledger.now + _CODE_LASTS)
         self._links[digest(code)] = link
-        if len(self._links) > _MOST_CODES:
-            del self._links[next(iter(self._links))]
         return c.DeviceLinkResult(code=code, expires_at=link.expires_at)
 
     def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, c.TokenInfo]:
-        """The token of a device, for its code. The name is what the device calls itself, if it has none.
+        """Return the token of a device, for its code. The device's own name counts if the link has none.
 
         A device that `has` a token which lets it do as much keeps it: one browser is one device.
 
@@ -150,8 +162,8 @@ class Tokens:
             return has, kept.info
         return self._create(None, link.name or _name_of(name) or "a device", link.role)
 
-    def lend(self, agent: Participant) -> str:
-        """The token for the agent of a session, as long as this host and the session are there.
+    def token_for(self, agent: Participant) -> str:
+        """Return the token for the agent of a session. It lasts as long as this host and the session.
 
         It is written nowhere.
         """
@@ -162,11 +174,11 @@ class Tokens:
         return token
 
     def list(self, _caller: Caller, _params: c.Empty) -> c.TokensResult:
-        """All tokens that are not revoked."""
+        """List all tokens that are not revoked."""
         return c.TokensResult(tokens=tuple(kept.info for kept in self._kept.values()))
 
     def revoke(self, _caller: Caller, params: c.IdParams) -> c.Empty:
-        """A token opens nothing any more.
+        """Revoke a token.
 
         Raises:
             InvalidParams: There is no such token.
@@ -188,5 +200,5 @@ class Tokens:
 
 
 def _name_of(text: str) -> str:
-    """A name on one line, for a list."""
+    """Return a name on one line, for a list."""
     return " ".join(_UNSEEN.sub(" ", text).split())[:_LONGEST_NAME]

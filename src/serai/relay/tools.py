@@ -1,7 +1,7 @@
-"""The relay as tools for agents: what each takes and answers, whatever brings the call.
+"""The relay as tools for agents: their arguments and answers, independent of the transport.
 
-Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. Who
-calls is the holder of the connection's token, never an argument.
+Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. The
+caller is the holder of the connection's token, never an argument.
 
 Each action that the caller may use is a tool, too. A tool's name has letters, digits, `_` and `-`, so
 `agent.create` is `agent_create`. Where two would have one name the relay's own tool has it, then the host's
@@ -26,12 +26,13 @@ from serai.contract.record import mismatch, tool_schema
 from serai.contract.relay_calls import misfit
 from serai.errors import MethodNotFound
 from serai.host.identities import Participant
-from serai.relay.boundaries import SessionBox
-from serai.relay.inbox import Caller
+from serai.relay import WorkspacePart
+from serai.relay.delivery.session_queue import SessionQueue
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 
 _EXCERPT = 300
-"""How much a hit of a search shows, in characters."""
+"""Most characters of a hit that a search shows."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 
@@ -55,8 +56,8 @@ _To = Annotated[str | list[str], Meta(description="A #room, a @handle, or a list
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
-class Tool(NamedTuple):
-    """One tool: its name, what it is for, and the JSON Schema of what it takes."""
+class RelayTool(NamedTuple):
+    """One tool: its name, its description, and the JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -64,11 +65,11 @@ class Tool(NamedTuple):
 
 
 _RUNS: dict[str, tuple[type[Struct], _Run, str]] = {}
-"""The tools, by name: what each takes, does, and is for."""
+"""The tools, by name: the type of their arguments, the function and the description."""
 
 
 def _tool(description: str) -> Callable[[_Run], _Run]:
-    """Have a method be the tool of its name. What the tool takes are the method's arguments by name."""
+    """Register a method as the tool of its name. Its keyword arguments are those of the tool."""
 
     def add(run: _Run) -> _Run:
         hints = get_type_hints(run, include_extras=True)
@@ -87,27 +88,22 @@ def _tool(description: str) -> Callable[[_Run], _Run]:
     return add
 
 
-class RelayTools:
-    """The tools of one workspace.
-
-    Args:
-        workspace: The relay; it is open.
-    """
+class RelayTools(WorkspacePart):
+    """The tools of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._do = workspace.call
-        self._identities = workspace.identities
         self._notices: dict[tuple[int, int], asyncio.Task[None]] = {}
-        """Who is told when someone else is idle, once: whom, and about whom."""
+        """The pending notifications about an idle agent, by the numbers of the asker and of the agent."""
 
-    async def tools(self, caller: Caller) -> list[Tool]:
-        """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
+    async def tools(self, caller: Caller) -> list[RelayTool]:
+        """List the tools of a caller: the relay's own, and one for each action that the caller may use."""
         actions = await self._actions(caller)
-        return [*self.own, *(Tool(name, one.description, _schema(one)) for name, one in actions.items())]
+        return [*self.own, *(RelayTool(name, one.description, _schema(one)) for name, one in actions.items())]
 
     async def _actions(self, caller: Caller) -> dict[str, c.ActionDescriptor]:
-        """The actions that a caller may ask for, by the names of their tools."""
+        """Return the actions that a caller may invoke, by the names of their tools."""
         found: Iterable[c.ActionDescriptor] = (await self._do(caller, "actions.list", c.Empty())).actions
         tools: dict[str, c.ActionDescriptor] = {}
         for action in sorted(found, key=lambda one: (one.owner is not None, one.name)):
@@ -117,7 +113,7 @@ class RelayTools:
         return tools
 
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Do what a tool does. Returns JSON.
+        """Call a tool. Returns JSON.
 
         Raises:
             MethodNotFound: There is no such tool.
@@ -138,7 +134,7 @@ class RelayTools:
         return await run(self, caller, **asdict(read))
 
     async def close(self) -> None:
-        """Notify nobody any more."""
+        """Cancel all notifications."""
         notices = list(self._notices.values())
         for notice in notices:
             notice.cancel()
@@ -184,7 +180,7 @@ class RelayTools:
     @_tool("Receive the messages that wait until you look, and see what is unread.")
     async def _check_inbox(self, caller: Caller, *, limit: _Limit = 50, peek: _Peek = False) -> Any:
         inbox = await self._do(caller, "inbox.get", c.InboxParams(limit=limit, peek=peek))
-        return _without_nothing(
+        return _without_empty(
             messages=[self._message(message) for message in inbox.messages],
             mentions=[message.id for message in inbox.mentions],
             unread={one.room.name: one.unread for one in (*inbox.rooms, *inbox.conversations)},
@@ -221,12 +217,12 @@ class RelayTools:
         hello = await self._do(caller, "hello", c.Empty())
         found = await self._do(caller, "agents.list", c.AgentsListParams())
         agents = [
-            _without_nothing(
+            _without_empty(
                 agent=one.identity.handle, kind=one.identity.kind, status=one.status, waiting=one.waiting
             )
             for one in found.agents
         ]
-        return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
+        return _without_empty(you=hello.identity and hello.identity.handle, agents=agents)
 
     @_tool("The rooms, and the conversations that you are in.")
     async def _list_rooms(self, caller: Caller) -> Any:
@@ -262,27 +258,27 @@ class RelayTools:
     @_tool("Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, *, agent: _Handle) -> Any:
         own, about = self._workspace.speaker(caller), self._identities.get(agent)
-        box = self._workspace.box_of(about)
+        queue = self._workspace.queue_of(about)
         told = {"agent": about.handle, "status": self._workspace.info(about).status}
-        if about.gone or not isinstance(box, SessionBox) or self._is_idle(box):
-            return told | {"willNotify": False}  # whoever is idle now does not become so
+        if about.gone or not isinstance(queue, SessionQueue) or self._is_idle(queue):
+            return told | {"willNotify": False}  # an idle agent does not become idle
         key = own.number, about.number
         if key not in self._notices:
-            # The notice continues the chain of messages that led to the wish for it.
+            # The notification continues the chain of messages that led to this call.
             hops = self._workspace.runner.hops_of(own, None)
-            task = self._notices[key] = asyncio.create_task(self._notify(own, about, box, hops))
+            task = self._notices[key] = asyncio.create_task(self._notify(own, about, queue, hops))
             task.add_done_callback(lambda _: self._notices.pop(key, None))
         return told | {"willNotify": True}
 
-    def _is_idle(self, box: SessionBox) -> bool:
-        return self._workspace.host.status_of(box.uri) == c.AgentStatus.IDLE and not box.waiting["idle"]
+    def _is_idle(self, queue: SessionQueue) -> bool:
+        return queue.status == c.AgentStatus.IDLE and not queue.waiting["idle"]
 
-    async def _notify(self, asker: Participant, agent: Participant, box: SessionBox, hops: int) -> None:
-        """Tell someone once another is idle, or gone."""
+    async def _notify(self, asker: Participant, agent: Participant, queue: SessionQueue, hops: int) -> None:
+        """Notify a participant once another one is idle, or gone."""
         params = c.SubscribeParams(types=("agent.status.idle", "session.released"), agent=agent.handle)
         _, events = await self._workspace.subscribe(Caller(c.Role.OWNER), params)
         async with aclosing(events):
-            while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(box):
+            while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(queue):
                 await anext(events)
         text = f"{agent.handle} is gone." if is_gone else f"{agent.handle} is idle now."
         if not self._identities[asker.number].gone:
@@ -296,7 +292,7 @@ class RelayTools:
         found = await self._do(caller, "actions.list", c.Empty())
         return {
             "actions": [
-                _without_nothing(
+                _without_empty(
                     name=one.name, by=one.owner, description=one.description, input=one.input_schema
                 )
                 for one in found.actions
@@ -320,30 +316,30 @@ class RelayTools:
         told = {"invocation": result.invocation_id, "state": result.state}
         if result.state == c.ActionState.COMPLETED:
             return told | {"output": result.output}
-        return told | _without_nothing(code=result.code, error=result.error)  # or a message tells later
+        return told | _without_empty(code=result.code, error=result.error)  # otherwise a message follows
 
-    # -- how things are told -------------------------------------------------------------------------------
+    # -- answers -------------------------------------------------------------------------------------------
 
     def _sent(self, result: c.SendResult) -> dict[str, Any]:
         deliveries = [self._delivery(record) for record in result.deliveries]
         told = {"message": result.message.id, "deliveries": deliveries}
-        return told | _without_nothing(unknownMentions=list(result.unknown_mentions))
+        return told | _without_empty(unknownMentions=list(result.unknown_mentions))
 
     def _delivery(self, record: c.DeliveryRecord) -> dict[str, Any]:
         answer = record.answer
-        return {"to": record.agent, "delivery": record.id} | _without_nothing(
+        return {"to": record.agent, "delivery": record.id} | _without_empty(
             state=record.state,
             mode=record.mode if record.requested_mode else None,
             waitsFor=record.waits_for,
             error=record.error,
-            answer=answer and _without_nothing(state=answer.state, text=answer.text, reply=answer.reply_id),
+            answer=answer and _without_empty(state=answer.state, text=answer.text, reply=answer.reply_id),
         )
 
     def _message(self, message: c.RelayMessage, most: int | None = None) -> dict[str, Any]:
         return {
             "message": message.id,
             "from": self._identities.get(message.sender.id).handle,
-        } | _without_nothing(
+        } | _without_empty(
             room=message.channel and message.channel.name,
             thread=message.thread_id,
             at=f"{message.created_at:%Y-%m-%dT%H:%M:%SZ}",
@@ -351,30 +347,30 @@ class RelayTools:
             attachments=[c.to_wire(one) for one in message.attachments],
         )
 
-    own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
-    """All tools, as agents are told of them."""
+    own: ClassVar = tuple(RelayTool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
+    """The relay's own tools, in the form in which agents get them."""
 
 
 def _is_wrapped(action: c.ActionDescriptor) -> bool:
-    """Whether an action's input is the argument `input`, since it is no object, as that of a tool."""
+    """Tell whether an action's input is wrapped in the argument `input`, because it is no object."""
     return bool(action.input_schema) and action.input_schema.get("type") != "object"
 
 
 def _schema(action: c.ActionDescriptor) -> dict[str, Any]:
-    """The JSON Schema of the arguments of an action's tool."""
+    """Return the JSON Schema of the arguments of an action's tool."""
     if _is_wrapped(action):
         return {"type": "object", "properties": {"input": action.input_schema}, "required": ["input"]}
     return {"type": "object", "properties": {}, **action.input_schema}
 
 
 def _until(wait: int) -> dict[str, Any]:
-    """How far a sender waits, in the words of the relay's methods."""
+    """Return the parameters that say how long a sender waits."""
     return {"wait_for": c.WaitFor.ANSWERED if wait else c.WaitFor.ACCEPTED, "timeout_ms": wait * 1000}
 
 
 def _room(room: c.Room) -> dict[str, Any]:
-    return {"room": room.name} | _without_nothing(topic=room.topic, members=list(room.members))
+    return {"room": room.name} | _without_empty(topic=room.topic, members=list(room.members))
 
 
-def _without_nothing(**told: Any) -> dict[str, Any]:
+def _without_empty(**told: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}

@@ -12,29 +12,30 @@ from collections.abc import AsyncGenerator
 from msgspec.structs import replace
 
 from serai import contract as c
+from serai.config.settings import RelayPolicy
 from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.relay.actions import Actions
-from serai.relay.adapters import AdapterBox
-from serai.relay.boundaries import BOUNDARIES, SessionBox
-from serai.relay.calls import Calls
-from serai.relay.events import EventStream, Place, Wanted
-from serai.relay.inbox import Caller, InboxBox, Inboxes
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.delivery.queue import DeliveryQueue, InboxQueue
+from serai.relay.delivery.runner import Runner
+from serai.relay.delivery.session_queue import SessionQueue
+from serai.relay.events.observer import Observer, check_can_come, wants_live
+from serai.relay.events.stream import EventStream, Place, Wanted
+from serai.relay.events.webhooks import Webhooks
 from serai.relay.lifecycle import Lifecycle
 from serai.relay.links import HostEnd
-from serai.relay.observer import Observer, check_can_come, wants_live
-from serai.relay.policy import RelayPolicy
-from serai.relay.post import Post
+from serai.relay.messages.inbox import Inboxes
+from serai.relay.messages.post import Post
+from serai.relay.messages.rooms import Rooms
+from serai.relay.methods import RelayMethods
 from serai.relay.predicates import Predicate, rooms_of
-from serai.relay.rooms import Rooms
-from serai.relay.runner import Box, Runner
-from serai.relay.tokens import Tokens
-from serai.relay.webhooks import Webhooks
+from serai.relay.tokens import Caller, RelayTokens
 
 WORKSPACE = "default"
-"""The one workspace of a host."""
+"""Name of the one workspace of a host."""
 
 
 class Workspace:
@@ -51,37 +52,36 @@ class Workspace:
         self.name = WORKSPACE
         self.identities = host.identities
         self.ledger = host.ledger
-        self.rooms = Rooms(self.ledger, self.identities)
-        self.runner = Runner(host.journal, self.ledger, self.identities, policy, self.box_of, self.new_id)
-        self.post = Post(
-            self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self.new_id
-        )
+        self.rooms = Rooms(self)
+        self.runner = Runner(self)
+        self.post = Post(self)
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
-        self.lifecycle.add_to(self.actions)
-        self.tokens = Tokens(self.ledger, self.identities)
-        self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self.lifecycle.add_actions(self.actions)
+        self.tokens = RelayTokens(self)
+        self.events = EventStream(self)
         self.observer = Observer(self)
         self.webhooks = Webhooks(self)
-        self._boxes: dict[int, Box] = {}
-        self._wakes = asyncio.Semaphore(4)
+        self._queues: dict[int, DeliveryQueue] = {}
+        self.wakes = asyncio.Semaphore(4)
+        """Limits how many sleeping sessions wake at a time."""
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
-        self.call = Calls(self).call
-        """Does what a method does."""
+        self.call = RelayMethods(self).call
+        """Calls a method. See `RelayMethods.call`."""
         self._maker = secrets.token_hex(4)
-        """Ends the ids that are made here, so that nobody else makes the same one."""
+        """Suffix of the ids that are made here, so that no other host makes the same ones."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Read what there is, and go on with what waits."""
+        """Read what is stored, and continue with what waits."""
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self.events.heard
+        self.ledger.heard = self.events.add
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, c.IdentityKind.HUMAN)
         self.host.postman = self._postman
@@ -90,61 +90,53 @@ class Workspace:
             session.serve(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
-            box = self.box_of(self.identities[number])
-            if isinstance(box, SessionBox) and waits_for in BOUNDARIES:
-                box.waiting[waits_for] += count
-            elif isinstance(box, AdapterBox):
-                box.waiting += count
+            self.queue_of(self.identities[number]).count(waits_for, count)
         for one in self.identities:
             if one.capabilities is not None:
-                self.box_of(one)
+                self.queue_of(one)
             if one.secret is not None:
                 self.host.redactor.register(f"{one.handle} webhook", one.secret)
-        for box in list(self._boxes.values()):
-            if isinstance(box, SessionBox | AdapterBox):
-                await box.recover()
+        for queue in list(self._queues.values()):
+            await queue.recover()
         await self.actions.open()
         await self.runner.open()
         await self.webhooks.open()
         self._indexing = asyncio.create_task(self.inboxes.keep_indexed(), name="search index")
 
     async def close(self) -> None:
-        """Deliver nothing any more. Sessions stay as they are."""
+        """Deliver nothing more. Sessions stay as they are."""
         if self._indexing is not None:
             self._indexing.cancel()
             await asyncio.wait({self._indexing})
         await self.webhooks.close()
         await self.actions.close()
         self.runner.close()
-        for box in self._boxes.values():
-            if isinstance(box, AdapterBox):
-                box.close()
-        await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+        await asyncio.gather(*(queue.close() for queue in self._queues.values()))
 
     @property
     def owner(self) -> Participant:
-        """The person whose host it is."""
+        """The owner of the host."""
         if self._owner is None:
             raise RuntimeError("the relay is not open")
         return self._owner
 
     @property
     def system(self) -> Participant:
-        """The host itself, as a participant: who tells what nobody else says."""
+        """The host itself, as a participant: the sender of the relay's own messages."""
         own = (one for one in self.identities if one.identity.kind == c.IdentityKind.SYSTEM)
         name = self.identities.free_name("serai")
         return next(own, None) or self.identities.enlist(name, c.IdentityKind.SYSTEM)
 
     def new_id(self, kind: str) -> str:
-        """An id that nobody else has, in the order of time."""
+        """Return an id that nobody else has. Ids sort by the time at which they were made."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
         return f"{kind}_{self._last_id:014x}{self._maker}"
 
     def speaker(self, caller: Caller, name: str | None = None) -> Participant:
-        """On whose behalf a call is made.
+        """Return the participant that a caller speaks for.
 
         Raises:
-            Forbidden: The caller may not speak for that one, or for nobody.
+            Forbidden: The caller may not speak for that participant, or not for any.
         """
         if name is not None:
             found = self.identities.get(name)
@@ -159,79 +151,74 @@ class Workspace:
             return caller.participant
         if caller.role == c.Role.OWNER:
             return self.owner
-        raise Forbidden("an observer speaks for nobody")
+        raise Forbidden("an observer cannot act as a participant")
 
-    # -- who takes part ------------------------------------------------------------------------------------
+    # -- participants --------------------------------------------------------------------------------------
 
-    def box_of(self, participant: Participant) -> Box:
-        """Where a participant gets its messages."""
-        box = self._boxes.get(participant.number)
-        if box is None:
+    def queue_of(self, participant: Participant) -> DeliveryQueue:
+        """Return the queue of a participant."""
+        queue = self._queues.get(participant.number)
+        if queue is None:
             if participant.session is not None:
-                box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
+                queue = SessionQueue(self, participant, participant.session)
             elif participant.capabilities is not None:
-                box = AdapterBox(self, participant)
+                queue = AdapterQueue(self, participant)
             else:
-                box = InboxBox(self.ledger, is_person=participant.is_person)
-            self._boxes[participant.number] = box
-        return box
+                queue = InboxQueue(self, participant)
+            self._queues[participant.number] = queue
+        return queue
 
-    def _postman(self, uri: str) -> SessionBox:
-        """Who brings a session of the host what waits for it."""
-        box = self.box_of(self.identities.of_session(uri))
-        assert isinstance(box, SessionBox)  # noqa: S101 - a session's box is one
-        return box
+    def _postman(self, uri: str) -> SessionQueue:
+        """Return the queue of a session of the host."""
+        queue = self.queue_of(self.identities.of_session(uri))
+        assert isinstance(queue, SessionQueue)  # noqa: S101 - a session's queue is one
+        return queue
 
     def declared(self, participant: Participant) -> c.AgentSessionCapabilities | None:
-        """What the session of a participant declares; `None` for one without a session."""
+        """Return the capabilities of a participant's session; `None` without a session."""
         if participant.session is not None:
-            return self.box_of(participant).capabilities
+            return self.queue_of(participant).capabilities
         return participant.capabilities
 
     def info(self, participant: Participant) -> c.AgentInfo:
-        """A participant as it is now."""
-        box = self.box_of(participant)
-        declared = None if participant.is_person else box.capabilities
-        status, waiting = None, 0
-        if isinstance(box, AdapterBox):
-            status, waiting = box.status, box.waiting
-        elif isinstance(box, SessionBox):
-            status, waiting = self.host.status_of(box.uri), box.waiting.total()
+        """Return a participant as it is now."""
+        queue = self.queue_of(participant)
+        declared = None if participant.is_person else queue.capabilities
         return c.AgentInfo(
             identity=participant.identity,
             session=participant.session,
-            status=c.AgentStatus.RELEASED if participant.gone else status,
+            status=c.AgentStatus.RELEASED if participant.gone else queue.status,
             capabilities=participant.capabilities if participant.gone else declared,
-            waiting=waiting,
+            waiting=queue.size,
         )
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
-        """A session elsewhere has registered: from now on its messages go there."""
+        """Send the messages of a session elsewhere to where it has registered."""
         if participant.secret is not None:
             self.host.redactor.register(f"{participant.handle} webhook", participant.secret)
-        if not isinstance(self._boxes.get(participant.number), AdapterBox):
-            self._boxes.pop(participant.number, None)
-        box = self.box_of(participant)
-        if isinstance(box, AdapterBox):
-            box.registered(participant, link)
+        if not isinstance(self._queues.get(participant.number), AdapterQueue):
+            self._queues.pop(participant.number, None)
+        queue = self.queue_of(participant)
+        if isinstance(queue, AdapterQueue):
+            queue.registered(participant, link)
 
-    async def unregister(self, box: AdapterBox) -> None:
-        """A session elsewhere takes part no longer: what is open for it fails."""
-        participant = box.participant
+    async def unregister(self, queue: AdapterQueue) -> None:
+        """Remove a session elsewhere: its open deliveries fail."""
+        participant = queue.participant
         async with self.ledger.reading("list_open", participant.number, ALL) as found:
             for record, _ in found:
                 if record.is_open:
                     self.runner.give_up(record, "unregistered")
         await self.host.journal.committed()
-        box.unregistered()
-        del self._boxes[participant.number]
+        queue.unregistered()
+        del self._queues[participant.number]
         left = replace(participant, capabilities=None, url=None, secret=None, gone=True)
         self.identities.put(left, "session.released")
 
     # -- events --------------------------------------------------------------------------------------------
 
     def filter_of(self, caller: Caller, params: c.EventFilter, *, is_new: bool = True) -> Wanted:
-        """Which events someone wants; if it is new, only what can ever come.
+        """Return a filter for the events that a caller wants. A new filter has only types that can ever come.
 
         Raises:
             UnknownTarget: There is no such agent.
@@ -243,7 +230,7 @@ class Workspace:
             about = self.identities.get(params.agent)
             agent = about.identity.id
             if is_new:
-                check_can_come(self.box_of(about).capabilities, params.types, about.handle)
+                check_can_come(self.queue_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
 
         def wants(event: c.WorkspaceEvent) -> bool:
@@ -255,7 +242,7 @@ class Workspace:
     async def subscribe(
         self, caller: Caller, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """The events that someone wants and may hear of, and where they begin. See `filter_of`, too."""
+        """Return the events that a caller wants and may receive, and where they begin. See `filter_of`."""
         wants = self.filter_of(caller, params)
         after, source = await self.events.starting(params.after)
         self._subscribed += 1
@@ -266,9 +253,9 @@ class Workspace:
     async def follow(
         self, after: Place, params: c.EventFilter, wants: Wanted
     ) -> AsyncGenerator[c.WorkspaceEvent]:
-        """Events after a place, with what sessions let one observe if the types that are wanted say so."""
+        """Yield events after a place. What sessions let one observe is among them if the types include it."""
         live = wants_live(params.types)
-        leave = self.observer.attend() if live else None
+        leave = self.observer.watch() if live else None
         try:
             async with contextlib.aclosing(self.events.follow(after, wants, live=live)) as events:
                 async for event in events:

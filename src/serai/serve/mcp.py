@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from serai.client.address import nearest_url
 from serai.errors import MethodNotFound
 from serai.host.session.core import RelayAccess
-from serai.relay.inbox import Caller
 from serai.relay.links import refusal_of
+from serai.relay.tokens import Caller
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.serve.relay import caller_of
@@ -58,7 +58,9 @@ class McpEndpoint:
     async def access(self, session: str) -> RelayAccess:
         """Return the access to the tools for the agent of a session. Waits until the port listens."""
         url = await asyncio.shield(self._url)
-        return RelayAccess(url, self._workspace.tokens.lend(self._workspace.identities.of_session(session)))
+        return RelayAccess(
+            url, self._workspace.tokens.token_for(self._workspace.identities.of_session(session))
+        )
 
     async def close(self) -> None:
         """Stop all notifications."""

@@ -21,8 +21,8 @@ from serai.contract import Role
 from serai.contract.relay_calls import read_params
 from serai.errors import ConnectionLost, InvalidRequest, LinkSpent, SeraiError
 from serai.jsonrpc import Failure, Request, Success
-from serai.relay.inbox import Caller
 from serai.relay.links import CODEC, HostEnd, read_call, refusal_of
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.serve.frames import text_frame
 from serai.serve.http import error_answer

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from serai.contract import DeviceLinkParams, Role
 from serai.errors import StorageFailed
 from serai.host.host import Host
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.relay.workspace import Workspace
 from serai.serve import SocketPeer
 from serai.serve.ahp.commands import ahp_peer

@@ -39,9 +39,8 @@ from serai.serve.ahp.subscriptions import loaded
 from serai.serve.http import error_answer
 from serai.session.ahp_turns import messages_of_turns
 from serai.session.events import SessionEvent, event_of, resync, started
-from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessage
-from serai.session.workflow import serialize
+from serai.session.workflow import serialize, workflow_of
 
 Sink: TypeAlias = Callable[[Sequence[SessionEvent]], Awaitable[None]]
 """Takes events in order. An empty sequence means that nothing has happened for a while."""
@@ -192,7 +191,7 @@ class SessionRoutes:
             workflow = decode(data, RunRecord).workflow
         else:
             found = await transcribed(self._host, session)
-            workflow = export(found.record, found.messages, truncated=found.truncated)
+            workflow = workflow_of(found.record, found.messages, truncated=found.truncated)
         if request.query_params.get("as") == "json":
             return Response(
                 msgspec.json.encode(replace(workflow, metadata={})), media_type="application/json"

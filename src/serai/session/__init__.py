@@ -1,13 +1,12 @@
-"""Agent sessions, pure: what is said in them, how a turn goes on, what it may cost, and what it becomes.
+"""Agent sessions, pure: their messages, the steps of a turn, agent files and workflows.
 
-messages      the transcript, as it is kept; what goes to a model and comes back
-transcript    its turns, which of them were completed, and what a model sees of them
-ahp_turns     a transcript from the turns that AHP shows
-agent_file    an agent, as its file describes it, and what a session leaves of it
-turn_core     the records of a turn, and from them to what is to be done next
+messages      the stored messages, and the requests and answers of models
+transcript    turns: which were completed, and what a model sees of them
+ahp_turns     a transcript made of the turns that AHP shows
+agent_file    an agent, as its file describes it, and its restrictions in a session
+turn_core     the records of a turn, and its next step
 yaml          documents: read with their lines, written in one way
-workflow      agents one after the other, as a file describes them
-export        a session as a workflow
+workflow      agents one after the other, read from a file or made of a session
 diagram       a workflow as a picture
-events        what is told of a session while it goes on
+events        the events of a session
 """

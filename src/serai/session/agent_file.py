@@ -1,4 +1,4 @@
-"""An agent, as its `.agent.yaml` describes it, and what a session may take away from it."""
+"""An agent, as its `.agent.yaml` describes it, and the restrictions that a session may put on it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class FsScopeTier(StrEnum):
-    """How much of the file system the tools reach, the narrowest first."""
+    """The part of the file system that the tools reach, the narrowest first."""
 
     SANDBOXED = "sandboxed"
-    """What is below the working directory."""
+    """All below the working directory."""
     PROJECT = "project"
-    """What is below its git root."""
+    """All below the git root of the working directory."""
     FULL = "full"
     """All that the person can reach."""
 
 
 class OnExceed(StrEnum):
-    """What happens when a request would cost more than is left."""
+    """The reaction to a request that would cost more than is left."""
 
     STOP = "stop"
     ASK = "ask"
 
 
 class AgentLimits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How far a session may go. 0 stands for the default."""
+    """Limits of a session. 0 stands for the default."""
 
     max_turns: Count = 0
     max_tool_turns: Count = 0
@@ -46,38 +46,38 @@ class AgentLimits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class AgentBudget(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a session may cost. One microcent is 1e-8 dollar."""
+    """The budget of a session. One microcent is 1e-8 dollar."""
 
     max_cost_microcents: Count
     on_exceed: OnExceed = OnExceed.STOP
 
 
 class AgentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An agent. What is absent comes from `[chat]`, or is the default."""
+    """An agent. Absent fields come from `[chat]`, or have their defaults."""
 
     slug: Slug
     name: str = ""
     description: str = ""
     model: str = ""
-    """`NAME:ID`, as `serai.toml` names them."""
+    """The model, `NAME:ID`, as `serai.toml` names it."""
     fallback_chain: tuple[str, ...] = ()
-    """The models that are asked instead, in order."""
+    """The models that are asked instead when one fails, in order."""
     system_prompt: str = ""
     tools: tuple[str, ...] | None = None
-    """The tools that it has; absent, all that are built in."""
+    """The names of its tools; absent, all built-in tools."""
     allowed_commands: tuple[str, ...] = ()
-    """What `run_command` runs: words, of which a last `*` stands for any more."""
+    """The commands that `run_command` runs: words, of which a last `*` stands for any more."""
     fs_scope: FsScopeTier = FsScopeTier.SANDBOXED
     allowed_hosts: tuple[str, ...] = ()
-    """Private `host:port`s that `http_request` and MCP may reach all the same."""
+    """Private `host:port`s that `http_request` and MCP may reach nevertheless."""
     mcp_servers: dict[str, dict[str, Any]] = {}
-    """By name: `command`, `args` and `env`, or `url` and `headers`."""
+    """MCP servers by name: `command`, `args` and `env`, or `url` and `headers`."""
     variables: dict[str, str] = {}
     limits: AgentLimits = AgentLimits()
     budget: AgentBudget | None = None
 
 
-# -- reading one -------------------------------------------------------------------------------------------
+# -- reading an agent --------------------------------------------------------------------------------------
 
 
 def _anything(_name: str) -> bool:
@@ -85,21 +85,21 @@ def _anything(_name: str) -> bool:
 
 
 class Known(NamedTuple):
-    """Who says whether a name means something. By default whatever is named is taken as it is."""
+    """Functions that tell whether a name is known. By default every name is accepted."""
 
     tools: Callable[[str], bool] = _anything
     models: Callable[[str], bool] = _anything
-    """Of `NAME:ID`."""
+    """For models, `NAME:ID`."""
     agents: Callable[[str], bool] = _anything
-    """Of the slugs of agents that have files of their own."""
+    """For the slugs of agents that have files of their own."""
 
 
 Problem: TypeAlias = tuple[tuple[str | int, ...], str]
-"""A place in a document, and what is wrong there."""
+"""A place in a document, and the problem there."""
 
 
 def read_agent(document: Document, known: Known = Known()) -> AgentFile:  # noqa: B008 - it never changes
-    """The agent of a document.
+    """Return the agent of a document.
 
     Raises:
         DocumentInvalid: It does not describe one, or names what is not known.
@@ -114,7 +114,7 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 def agent_problems(agent: AgentFile, known: Known) -> Iterator[Problem]:
-    """What is wrong with an agent that has the right shape."""
+    """Yield the problems of an agent that has the right shape."""
     for number, tool in enumerate(agent.tools or ()):
         if not known.tools(tool):
             yield ("tools", number), f"there is no tool {tool!r}"
@@ -128,12 +128,12 @@ def agent_problems(agent: AgentFile, known: Known) -> Iterator[Problem]:
 
 
 def covers(name: str, tool: str) -> bool:
-    """Whether a name in a list of tools stands for a tool. A last `*` stands for anything."""
+    """Tell whether a name in a list of tools stands for a tool. A last `*` stands for anything."""
     return tool.startswith(name[:-1]) if name.endswith("*") else tool == name
 
 
 def is_allowed(words: Sequence[str], allowlist: Iterable[str]) -> bool:
-    """Whether an allowlist names a command: `git log *` allows `git log` with anything behind it.
+    """Tell whether an allowlist names a command: `git log *` allows `git log` with any arguments.
 
     The program itself is never left open: the entry `*` allows nothing.
     """
@@ -145,11 +145,11 @@ def is_allowed(words: Sequence[str], allowlist: Iterable[str]) -> bool:
     return False
 
 
-# -- what a session takes away -----------------------------------------------------------------------------
+# -- restrictions of a session -----------------------------------------------------------------------------
 
 
 class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What a session leaves of its agent. What it does not say stays as it is."""
+    """The restrictions that a session puts on its agent. Absent fields restrict nothing."""
 
     tools: tuple[str, ...] | None = None
     allowed_commands: tuple[str, ...] | None = None
@@ -159,14 +159,14 @@ class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 
 
 def narrow(agent: AgentFile, wish: Narrowing, is_tool: Callable[[str], bool]) -> AgentFile:
-    """The agent with what a session leaves of it.
+    """Return the agent, restricted to what a session leaves of it.
 
     Where an agent's file sets no number of turns, a session may set any.
 
     Args:
         agent: The agent as its file describes it.
-        wish: What is to be left.
-        is_tool: Whether there is such a tool: an agent whose file names none has all.
+        wish: The restrictions.
+        is_tool: Tells whether a tool exists: an agent whose file names none has all.
 
     Raises:
         Mismatch: Something would be wider than the agent is; `field` names it.

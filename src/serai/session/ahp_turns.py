@@ -29,16 +29,16 @@ _ANY_MEDIA = "application/octet-stream"
 def messages_of_turns(
     session_id: str, turns: Iterable[ahp.Turn], created_at: datetime
 ) -> list[SessionMessage]:
-    """The messages of a session's turns: the same ones for the same turns.
+    """Return the messages of a session's turns: the same ones for the same turns.
 
     Args:
         session_id: The session.
-        turns: Its turns, the first one first.
-        created_at: When the session was made: nobody knows the time of a message.
+        turns: Its turns, in order.
+        created_at: The time at which the session was created: the times of its messages are not known.
     """
     messages: list[SessionMessage] = []
     for turn in turns:
-        rows = [(SessionMessageRole.USER, _said(turn)), *_answered(turn)]
+        rows = [(SessionMessageRole.USER, _person_parts(turn)), *_answer_rows(turn)]
         for number, (role, content) in enumerate(rows, 1):
             is_answer = role is SessionMessageRole.ASSISTANT and turn.usage is not None
             messages.append(
@@ -55,8 +55,8 @@ def messages_of_turns(
     return messages
 
 
-def _said(turn: ahp.Turn) -> list[DurableContentPart]:
-    """A person's message. Bytes inside it stay where they are, under a handle."""
+def _person_parts(turn: ahp.Turn) -> list[DurableContentPart]:
+    """Return a person's message. Embedded bytes are replaced by a handle."""
     said: list[DurableContentPart] = [TextPart(text=turn.user_message.text)]
     for number, attachment in enumerate(turn.user_message.attachments or (), 1):
         if isinstance(attachment, ahp.MessageResourceAttachment):
@@ -67,8 +67,8 @@ def _said(turn: ahp.Turn) -> list[DurableContentPart]:
     return said
 
 
-def _answered(turn: ahp.Turn) -> list[_Row]:
-    """The rows of an answer: what calls tools, what these gave, and so on, until the last text."""
+def _answer_rows(turn: ahp.Turn) -> list[_Row]:
+    """Return the rows of an answer: calls of tools, their results, and so on, until the last text."""
     rows: list[_Row] = []
     said: list[DurableContentPart] = []
     results: list[DurableContentPart] = []
@@ -82,7 +82,7 @@ def _answered(turn: ahp.Turn) -> list[_Row]:
     for part in turn.response_parts:
         match part:
             case ahp.SystemNotificationResponsePart():
-                rows.append((SessionMessageRole.SYSTEM, [TextPart(text=_plain(part.content))]))
+                rows.append((SessionMessageRole.SYSTEM, [TextPart(text=_text_of(part.content))]))
             case ahp.ToolCallResponsePart(tool_call=ahp.ToolCallBase() as call):
                 said.append(ToolCallPart(id=call.tool_call_id, name=call.tool_name, input=_input(call)))
                 results.append(_result(call))
@@ -99,7 +99,7 @@ def _answered(turn: ahp.Turn) -> list[_Row]:
 
 
 def _durable(part: ahp.ResponsePart) -> DurableContentPart | None:
-    """What is kept of a part of an answer; `None` of what says nothing, or is not known."""
+    """Return the stored form of a part of an answer; `None` for an empty or unknown one."""
     match part:
         case ahp.MarkdownResponsePart(content=text) if text:
             return TextPart(text=text)
@@ -116,7 +116,7 @@ def _media(reference: ahp.ContentRef) -> MediaPart:
 
 
 def _input(call: ahp.ToolCallBase) -> dict[str, Any]:
-    """What a tool was given; what is no JSON object is its only field."""
+    """Return the input of a call. What is no JSON object is its only field."""
     text: str = getattr(call, "tool_input", None) or ""
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])
@@ -125,22 +125,22 @@ def _input(call: ahp.ToolCallBase) -> dict[str, Any]:
 
 
 def _result(call: ahp.ToolCallBase) -> ToolResultPart:
-    """What became of a call, in words."""
+    """Return the result of a call, as text."""
     match call:
         case ahp.ToolCallWithResult():
             texts = [it.text for it in call.content or () if isinstance(it, ahp.ToolResultTextContent)]
             if call.error is not None:
                 texts.append(call.error.message)
-            output = "\n".join(texts) or _plain(call.past_tense_message)
+            output = "\n".join(texts) or _text_of(call.past_tense_message)
             return ToolResultPart(
                 id=call.tool_call_id, name=call.tool_name, output=output, is_error=not call.success
             )
         case ahp.ToolCallCancelledState():
-            output = _plain(call.reason_message) or f"it was not carried out ({call.reason})"
+            output = _text_of(call.reason_message) or f"it was not carried out ({call.reason})"
         case _:
             output = "it was not carried out"
     return ToolResultPart(id=call.tool_call_id, name=call.tool_name, output=output, is_error=True)
 
 
-def _plain(text: ahp.StringOrMarkdown | None) -> str:
+def _text_of(text: ahp.StringOrMarkdown | None) -> str:
     return text.markdown if isinstance(text, ahp.Markdown) else text or ""

@@ -7,17 +7,17 @@ from html import escape
 from serai.session.workflow import Node, Workflow, chain
 
 _MOST = 72
-"""Characters of a line, at most."""
+"""Longest line, in characters."""
 
 
 def as_text(workflow: Workflow) -> str:
-    """The line of nodes from top to bottom. The workflow has no `problems`."""
+    """Draw the nodes from top to bottom, as text. The workflow has no `problems`."""
     drawn = ["\n  ".join(_lines(node)) for node in chain(workflow)]
     return f"{_title(workflow)}\n\n" + "\n  ↓\n".join(drawn) + "\n"
 
 
 def as_svg(workflow: Workflow) -> str:
-    """The same as an SVG file of its own."""
+    """Draw the same as an SVG file."""
     width, line, gap, y = 640, 20, 28, 56
     drawn: list[str] = []
     for number, node in enumerate(chain(workflow)):
@@ -50,7 +50,7 @@ def _title(workflow: Workflow) -> str:
 
 
 def _lines(node: Node) -> list[str]:
-    """What is in a node's box; the first line is its head."""
+    """Return the lines of a node's box; the first one is its head."""
     said = [f"{node.id} · {node.agent_ref}" if node.agent_ref else node.id]
     said += [node.prompt_template] if node.prompt_template.strip() else []
     said += ["tools: " + ", ".join(node.tools)] if node.tools else []
@@ -58,6 +58,6 @@ def _lines(node: Node) -> list[str]:
 
 
 def _short(text: str) -> str:
-    """Text as one line without signs that are none, cut where it is too long."""
+    """Return text as one printable line, cut where it is too long."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= _MOST else line[: _MOST - 1] + "…"

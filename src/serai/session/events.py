@@ -1,7 +1,7 @@
 """The events of a session, pure: each row of its journal is one, so that their numbers have no gaps.
 
-The first event is that the session was made, and has no row. Every later one is an action of the session's
-channel under another name, with the action's own fields.
+The first event says that the session was created, and has no row. Every later one is an action of the
+session's channel under another name, with the action's own fields.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import msgspec
 
 
 class SessionEventType(StrEnum):
-    """What happened."""
+    """Type of an event."""
 
     STARTED = "session:started"
-    """The session was made. Always the first one."""
+    """The session was created. Always the first event."""
     RESYNC = "session:resync"
-    """Earlier events are no longer there: the next one has the number `from`."""
+    """Earlier events are no longer there: the next event has the number `from`."""
     TURN_STARTED = "session:turn_started"
     TEXT_DELTA = "session:text_delta"
     REASONING_DELTA = "session:reasoning_delta"
@@ -28,21 +28,21 @@ class SessionEventType(StrEnum):
     """A call begins. Its input comes later."""
     TOOL_INPUT_DELTA = "session:tool_input_delta"
     TOOL_INPUT = "session:tool_input"
-    """The input is whole, and the tool runs."""
+    """The input is complete, and the tool runs."""
     APPROVAL_REQUESTED = "session:approval_requested"
-    """The input is whole, and the tool runs once someone agrees."""
+    """The input is complete, and the tool runs once someone approves."""
     APPROVAL_RESOLVED = "session:approval_resolved"
-    """Someone agreed, or did not: to the call, or to the use of its result."""
+    """Someone approved or denied: the call, or the use of its result."""
     TOOL_RESULT = "session:tool_result"
     QUESTION_ASKED = "session:question_asked"
     QUESTION_ANSWERED = "session:question_answered"
     USAGE = "session:usage"
     NOTICE = "session:notice"
-    """Something that both the agent and the person are to see."""
+    """A message that both the agent and the person are to see."""
     TURN_COMPLETED = "session:turn_completed"
-    """The turn is over, in whichever way: `stopReason` tells."""
+    """The turn is over. `stopReason` says how it ended."""
     CHANGED = "session:changed"
-    """Anything else: `change` is the type of the action."""
+    """Any other action: `change` is its type."""
 
 
 _Type = SessionEventType
@@ -71,25 +71,25 @@ _PARTS = {
     "reasoning": _Type.REASONING_DELTA,
     "systemNotification": _Type.NOTICE,
 }
-"""The parts of an answer that may begin with some text: whoever joins the deltas has all of it."""
+"""The parts of an answer that may begin with text. All deltas joined are the whole text."""
 
 
 class SessionEvent(msgspec.Struct, frozen=True, rename="camel"):
-    """One event, in the envelope that all have."""
+    """One event, in the envelope that all events have."""
 
     type: str
-    """A `SessionEventType`; a newer host may have more."""
+    """The `SessionEventType`; a newer host may send others."""
     session_id: str
     """The last part of the session's URI."""
     sequence_number: int
-    """From 1 on, without gaps, also after a restart."""
+    """The number of the event, from 1 on, without gaps, also after a restart."""
     timestamp: datetime
-    """When it was committed."""
+    """The time of the commit."""
     data: dict[str, Any]
-    """What else it says, under the names of the wire."""
+    """All other fields, under their names on the wire."""
 
     def to_json(self) -> bytes:
-        """The event as it travels."""
+        """Return the JSON of the event."""
         return msgspec.json.encode(
             {
                 "type": self.type,
@@ -102,7 +102,7 @@ class SessionEvent(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_event(data: bytes | str) -> SessionEvent:
-    """An event, from its JSON.
+    """Return the event in some JSON.
 
     Raises:
         msgspec.DecodeError: It is none.
@@ -116,39 +116,39 @@ _ENVELOPE = frozenset({"type", "sessionId", "sequenceNumber", "timestamp"})
 
 
 def event_of(session_id: str, number: int, at: float, action: Mapping[str, Any]) -> SessionEvent:
-    """The event that a row stands for.
+    """Return the event that a row stands for.
 
     Args:
-        session_id: Whose event it is.
-        number: Its own number.
-        at: When it was committed, in milliseconds since 1970.
+        session_id: The session.
+        number: The number of the event.
+        at: The time of the commit, in milliseconds since 1970.
         action: The action, as plain JSON.
     """
-    kind, data = _told(action["type"], action)
-    return SessionEvent(kind, session_id, number, _moment(at), data)
+    kind, data = _type_and_data(action["type"], action)
+    return SessionEvent(kind, session_id, number, _datetime(at), data)
 
 
 def started(
     session_id: str, at: float, agent: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> SessionEvent:
-    """The first event of a session.
+    """Return the first event of a session.
 
     Args:
-        session_id: Whose event it is.
-        at: When the session was made, in milliseconds since 1970.
-        agent: With whom.
-        settings: The session's settings, of which it echoes the variables.
+        session_id: The session.
+        at: The time at which the session was created, in milliseconds since 1970.
+        agent: The session's agent.
+        settings: The session's settings. The event contains their variables.
     """
     data = {"agent": dict(agent), "variables": settings.get("variables") or {}}
-    return SessionEvent(_Type.STARTED, session_id, 1, _moment(at), data)
+    return SessionEvent(_Type.STARTED, session_id, 1, _datetime(at), data)
 
 
 def resync(session_id: str, at: float, first: int) -> SessionEvent:
-    """What is told in place of events that are not there any more, with the number of the last of them."""
-    return SessionEvent(_Type.RESYNC, session_id, first - 1, _moment(at), {"from": first})
+    """Return the event that replaces events that are no longer there, with the number of the last one."""
+    return SessionEvent(_Type.RESYNC, session_id, first - 1, _datetime(at), {"from": first})
 
 
-def _told(tag: str, action: Mapping[str, Any]) -> tuple[SessionEventType, dict[str, Any]]:
+def _type_and_data(tag: str, action: Mapping[str, Any]) -> tuple[SessionEventType, dict[str, Any]]:
     if (name := _NAMES.get(tag)) is not None:
         return name, _fields(action)
     if tag == "session/toolCallReady":
@@ -172,5 +172,5 @@ def _fields(action: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _moment(at: float) -> datetime:
+def _datetime(at: float) -> datetime:
     return datetime.fromtimestamp(at / 1000, UTC)

@@ -1,4 +1,4 @@
-"""What is said in an agent session, as it is kept, and as it goes to a model and comes back.
+"""The messages of an agent session: as they are stored, as a model gets them, and as it answers.
 
 What is kept is append-only, without media bytes, without signatures. No type of a vendor passes the seam to
 models.
@@ -17,32 +17,32 @@ from serai.session.agent_file import AgentFile, FsScopeTier
 
 
 class TextPart(Record, tag_field="type", tag="text"):
-    """What was said."""
+    """Text of a message."""
 
     text: str
     is_steering: bool = False
-    """Whether a person said it while the turn ran: then it is part of that turn, and begins none."""
+    """True if a person sent it while the turn ran: then it is part of that turn, and begins none."""
     is_partial: bool = False
-    """Whether it was cut off: its turn ended before it did."""
+    """True if it was cut off: its turn ended before it did."""
 
 
 class ReasoningPart(Record, tag_field="type", tag="reasoning"):
-    """What was thought. A model's signature of it is not kept."""
+    """Reasoning of a model. The model's signature of it is not kept."""
 
     text: str
 
 
 class ToolCallPart(Record, tag_field="type", tag="tool_call"):
-    """A tool that the model wants to use."""
+    """A call of a tool, as the model wrote it."""
 
     id: str
-    """Names the call; no other call of the session has it."""
+    """The call's id, which no other call of the session has."""
     name: str
     input: dict[str, Any]
 
 
 class ToolResultPart(Record, tag_field="type", tag="tool_result"):
-    """What became of a call, whole."""
+    """The whole result of a call."""
 
     id: str
     """The call's id."""
@@ -59,11 +59,11 @@ class MediaPart(Record, tag_field="type", tag="media"):
 
 
 DurableContentPart: TypeAlias = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaPart
-"""What is kept of a message."""
+"""A stored part of a message."""
 
 
 class SessionMessageRole(StrEnum):
-    """Who speaks."""
+    """The author of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -104,13 +104,13 @@ class SessionContext(Record):
     selection: Selection | None = None
     git_ref: str | None = None
     fs_scope_tier: FsScopeTier = field(default_factory=lambda: FsScopeTier.SANDBOXED)
-    """It is always written: what the default is may change, what a session has does not."""
+    """The reach of the tools. It is always written: the default may change, a session's value does not."""
     variables: dict[str, str] = field(default_factory=dict)
     """Values for `{{ctx.name}}`, in plain text: never a secret."""
 
 
 class AgentSessionRecord(Record):
-    """A session, as its row has it."""
+    """The stored record of a session."""
 
     id: str
     agent_slug: str
@@ -122,11 +122,11 @@ class AgentSessionRecord(Record):
     updated_at: Moment
 
 
-# -- to a model, and back ----------------------------------------------------------------------------------
+# -- requests and answers of models ------------------------------------------------------------------------
 
 
 class ToolSpec(NamedTuple):
-    """A tool, as a model gets to know it."""
+    """A tool, as it is described to a model."""
 
     name: str
     description: str
@@ -134,20 +134,20 @@ class ToolSpec(NamedTuple):
 
 
 class LlmRequest(NamedTuple):
-    """One question to one model."""
+    """One request to one model."""
 
     model: str
-    """`NAME:ID`."""
+    """The model, `NAME:ID`."""
     system: str
     messages: Sequence[SessionMessage]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 8192
     media: Mapping[str, bytes] = {}
-    """The media in the messages, by their handles. What is not here any more is told to the model."""
+    """The media in the messages, by their handles. The model is told of missing ones."""
 
 
 class LlmUsage(Record):
-    """How many tokens one request took."""
+    """Numbers of tokens that one request took."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -155,19 +155,19 @@ class LlmUsage(Record):
 
 
 class FinishReason(StrEnum):
-    """Why a model stopped."""
+    """The reason why a model stopped."""
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
-    """It said as much as it may."""
+    """The answer has the most tokens that are allowed."""
     CONTENT_FILTER = "content_filter"
 
 
 class LlmReply(Record):
-    """A whole answer: the last thing that comes of a request."""
+    """A whole answer: the last thing that a request yields."""
 
     parts: tuple[TextPart | ReasoningPart | ToolCallPart, ...]
-    """Calls whose input was no JSON object have the input `{"_broken": text}`."""
+    """The parts of the answer. A call whose input is no JSON object has the input `{"_broken": text}`."""
     finish: FinishReason
     usage: LlmUsage

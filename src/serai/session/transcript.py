@@ -21,17 +21,17 @@ from serai.session.messages import (
 )
 
 _MOST_OF_RESULT = 24 * 1024
-"""How many characters of a tool's result a model sees."""
+"""Most characters of a tool's result that a model sees."""
 
 
 class LogicalTurn(NamedTuple):
-    """What a person said, and what was done and said about it."""
+    """One turn: a person's messages, and the answers to them."""
 
     messages: tuple[SessionMessage, ...]
 
     @property
     def is_completed(self) -> bool:
-        """Whether it ended with text of the agent, all of it, and no call is without its result."""
+        """True if the turn ended with whole text of the agent, and every call has its result."""
         answers = [message for message in self.messages if message.role in _ANSWERING]
         if not answers or answers[-1].role is not SessionMessageRole.ASSISTANT:
             return False
@@ -47,7 +47,7 @@ class LogicalTurn(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """What the person said: the texts of their messages, with an empty line between."""
+        """The person's text: their messages with an empty line between them."""
         return "\n\n".join(text for message in self.messages if (text := _text_of_person(message)))
 
     @property
@@ -68,14 +68,14 @@ _ANSWERING = frozenset({SessionMessageRole.ASSISTANT, SessionMessageRole.TOOL})
 def logical_turns(
     messages: Iterable[SessionMessage], *, truncated: Container[int] = frozenset[int]()
 ) -> list[LogicalTurn]:
-    """The turns of a session, in the order of its messages, completed or not.
+    """Return the turns of a session, in the order of its messages, completed or not.
 
-    A person's message begins a turn when something was answered before it, unless it came while the turn ran.
-    What was said before the first message of a person belongs to no turn.
+    A person's message begins a turn when there was an answer before it, unless it came while the turn ran.
+    Messages before the first message of a person belong to no turn.
 
     Args:
         messages: All messages, by ascending `sequence_number`.
-        truncated: The `sequence_number`s of what was taken back: it is in no turn.
+        truncated: The `sequence_number`s of truncated messages: they are in no turn.
     """
     groups: list[list[SessionMessage]] = []
     is_answered = True
@@ -103,33 +103,33 @@ def _text_of_person(message: SessionMessage) -> str:
     return "".join(part.text for part in message.content if isinstance(part, TextPart))
 
 
-# -- what a model sees -------------------------------------------------------------------------------------
+# -- the model's view --------------------------------------------------------------------------------------
 
 
 def projected(
     turns: Mapping[str, Sequence[SessionMessage]], running: str, max_messages: int = 0
 ) -> list[SessionMessage]:
-    """The messages that a model sees: completed turns and the running one, a call always with its result.
+    """Return the messages that a model sees: completed turns and the running one, each call with its result.
 
-    They are projected anew for each request. Nothing here changes what is saved.
+    This is computed for each request. Nothing here changes what is stored.
 
     Args:
-        turns: All turns that count, in order, with what was said in them.
-        running: The turn that runs: it is seen as it is.
-        max_messages: Past so many, the oldest turns are left out; 0 for no limit. The running one stays.
+        turns: All turns that count, in order, with their messages.
+        running: The running turn: it is seen as it is.
+        max_messages: Most messages; the oldest turns are left out. 0 for no limit. The running turn stays.
     """
     seen: list[list[SessionMessage]] = []
     for turn, messages in turns.items():
         whole = turn == running or LogicalTurn(tuple(messages)).is_completed
-        seen.append([_trimmed(message) for message in (messages if whole else _in_short(messages))])
+        seen.append([_trimmed_message(message) for message in (messages if whole else _shortened(messages))])
     count = sum(map(len, seen))
     while max_messages and count > max_messages and len(seen) > 1:
         count -= len(seen.pop(0))
     return [message for messages in seen for message in messages]
 
 
-def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
-    """A turn that was not completed: what was asked, and in one line which tools ran."""
+def _shortened(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
+    """Return an uncompleted turn in short: the question, and a line that says which tools ran."""
     asked = [message for message in messages if message.role is SessionMessageRole.USER]
     parts = [part for message in messages for part in message.content]
     ended = {part.id for part in parts if isinstance(part, ToolResultPart)}
@@ -144,7 +144,7 @@ def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
     return [*asked, replace(asked[-1], role=SessionMessageRole.ASSISTANT, content=(line,))]
 
 
-def _trimmed(message: SessionMessage) -> SessionMessage:
+def _trimmed_message(message: SessionMessage) -> SessionMessage:
     content = tuple(_trimmed_parts(message.content))
     return message if content == message.content else replace(message, content=content)
 
@@ -152,7 +152,7 @@ def _trimmed(message: SessionMessage) -> SessionMessage:
 def _trimmed_parts(parts: Iterable[DurableContentPart]) -> Iterable[DurableContentPart]:
     for part in parts:
         match part:
-            case ReasoningPart():  # no model wants another one's, nor its own without the signature
+            case ReasoningPart():  # models take no reasoning of others, and their own only with its signature
                 continue
             case ToolResultPart(output=output) if len(output) > _MOST_OF_RESULT:
                 half = _MOST_OF_RESULT // 2

@@ -1,10 +1,10 @@
-"""How a turn goes on: its records go in, the next thing to do comes out.
+"""The core of a turn, pure: from the records of a turn to its next step.
 
     ask the model ─→ decide about a call ─→ run it ─→ … ─→ ask the model ─→ … ─→ end
 
-Sessions and workflows use this one function, and so does whoever takes a turn up after a crash: the records
-are the same, and so is what follows from them. Each is committed before what it announces happens, or with
-what it tells.
+Sessions and workflows use this one function, and so does a turn that continues after a crash: from the same
+records follows the same step. A record that announces something is committed before it happens, a record of
+something that happened together with it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from serai.errors import FailureKind
 from serai.session.messages import FinishReason, LlmReply, ToolCallPart
 
 DEFAULT_TURNS = 50
-"""How many turns a session has, unless it is said."""
+"""Default number of turns of a session."""
 DEFAULT_TOOL_TURNS = 32
-"""How many rounds of tool calls a turn has, unless it is said."""
+"""Default number of rounds of tool calls in a turn."""
 MOST_MISUSES = 5
-"""After so many wrong calls in a row the turn ends: the model does not get on by itself."""
+"""Number of wrong calls in a row after which the turn ends: the model does not recover by itself."""
 
 
 # -- the records of a turn ---------------------------------------------------------------------------------
@@ -33,37 +33,39 @@ class Begun(Record, tag_field="kind", tag="turn_begun"):
     """The turn has begun."""
 
     deliveries: tuple[str, ...]
-    """What it answers."""
+    """The ids of the deliveries that the turn answers."""
 
 
 class Requested(Record, tag_field="kind", tag="requested"):
-    """A request is about to leave for a model."""
+    """A request is about to be sent to a model."""
 
     model: str
     reserved: int | None = None
-    """Microcents that it may cost at most; `None` when the price is not known. They stay spent until the
-    answer says what it did cost."""
+    """Most microcents that the request may cost; `None` when the price is not known.
+
+    They count as spent until the answer says what the request did cost.
+    """
 
 
-class Answered(Record, tag_field="kind", tag="answered"):
-    """A model has answered, whole."""
+class ModelAnswered(Record, tag_field="kind", tag="answered"):
+    """A model has answered completely."""
 
     reply: LlmReply
     cost: int | None = None
-    """Microcents; `None` when the price is not known."""
+    """The cost in microcents; `None` when the price is not known."""
 
 
-class Failed(Record, tag_field="kind", tag="failed"):
-    """A request brought no answer."""
+class RequestFailed(Record, tag_field="kind", tag="failed"):
+    """A request failed."""
 
     failure: FailureKind
     message: str
     has_begun: bool = False
-    """Whether some of an answer had come: then no other model is asked."""
+    """True if part of an answer had come: then no other model is asked."""
 
 
 class CallDecided(Record, tag_field="kind", tag="decided"):
-    """A call may run. One that may not has ended."""
+    """A call may run. A call that may not has ended."""
 
     call_id: str
     input: dict[str, Any] | None = None
@@ -77,29 +79,31 @@ class CallBegun(Record, tag_field="kind", tag="begun"):
 
 
 class CallEnded(Record, tag_field="kind", tag="ended"):
-    """A call ran, failed, was refused, or cannot be. What became of it is in the transcript."""
+    """A call ran, failed, was refused, or is impossible. Its result is in the transcript."""
 
     call_id: str
     is_misuse: bool = False
-    """Whether the model called it wrongly: an unknown tool, broken or unfitting input."""
+    """True if the model called wrongly: an unknown tool, broken or unfitting input."""
 
 
 class Steered(Record, tag_field="kind", tag="steered"):
-    """A message came in while the turn ran. It is in the transcript."""
+    """A steering message came in while the turn ran. It is in the transcript."""
 
 
-Step: TypeAlias = Begun | Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered
+Step: TypeAlias = (
+    Begun | Requested | ModelAnswered | RequestFailed | CallDecided | CallBegun | CallEnded | Steered
+)
 """One record of a turn."""
 
 
-# -- what follows from them --------------------------------------------------------------------------------
+# -- the next step -----------------------------------------------------------------------------------------
 
 
 class TurnPlan(NamedTuple):
-    """What is known of a turn before it begins."""
+    """The settings of a turn."""
 
     chain: tuple[str, ...]
-    """The models to ask, the first one first."""
+    """The models to ask, in order."""
     max_tool_turns: int = DEFAULT_TOOL_TURNS
 
 
@@ -108,13 +112,13 @@ class AskModel(NamedTuple):
 
     model: str
     instead_of: str | None = None
-    """The model that has just failed, where this one is asked in its place."""
+    """The model that has just failed, if this one is asked in its place."""
     is_repeat: bool = False
-    """Whether an answer was cut off by a crash, and is asked for anew."""
+    """True if a crash cut off an answer, which is requested again."""
 
 
 class DecideCall(NamedTuple):
-    """Find out whether a call may run: a person may have to be asked."""
+    """Decide whether a call may run: a person may have to be asked."""
 
     call: ToolCallPart
 
@@ -126,47 +130,47 @@ class RunCall(NamedTuple):
 
 
 class SettleDoubt(NamedTuple):
-    """A call had begun when the host was stopped, and nobody knows how far it came."""
+    """Settle a call that had begun when the host was stopped: nobody knows how far it came."""
 
     call: ToolCallPart
 
 
 class EndTurn(NamedTuple):
-    """The turn is over."""
+    """End the turn."""
 
     error: str | None = None
-    """The code of what went wrong; `None` when nothing did."""
+    """The code of the error; `None` for success."""
     message: str = ""
 
 
 Effect: TypeAlias = AskModel | DecideCall | RunCall | SettleDoubt | EndTurn
-"""What is to be done next in a turn."""
+"""The next step of a turn."""
 
 
 def next_effect(plan: TurnPlan, steps: Sequence[Step]) -> Effect:
-    """What is to be done next, given all that has been done."""
-    talk = [step for step in steps if isinstance(step, Requested | Answered | Failed)]
+    """Return the next step of a turn, given its records."""
+    talk = [step for step in steps if isinstance(step, Requested | ModelAnswered | RequestFailed)]
     match talk[-1] if talk else None:
         case None:
             return AskModel(plan.chain[0])
         case Requested(model=model):
             return AskModel(model, is_repeat=True)
-        case Failed() as failed:
+        case RequestFailed() as failed:
             return _after_failure(plan, talk, failed)
-        case Answered(reply=reply):
+        case ModelAnswered(reply=reply):
             calls = [part for part in reply.parts if isinstance(part, ToolCallPart)]
             if not calls:
                 return _after_text(reply.finish)
-            rounds = sum(isinstance(step, Answered) for step in talk)
+            rounds = sum(isinstance(step, ModelAnswered) for step in talk)
             if rounds > plan.max_tool_turns:
                 return EndTurn(
-                    "turn_limit", f"the turn has had its {plan.max_tool_turns} rounds of tool calls"
+                    "turn_limit", f"the turn has reached its {plan.max_tool_turns} rounds of tool calls"
                 )
             return _next_of_calls(steps, calls) or AskModel(_current_model(talk))
 
 
 def _next_of_calls(steps: Sequence[Step], calls: Sequence[ToolCallPart]) -> Effect | None:
-    """What is to be done about the calls of the last answer; `None` when all have ended."""
+    """Return the next step for the calls of the last answer; `None` when all have ended."""
     misuses = 0
     for step in steps:
         if isinstance(step, CallEnded):
@@ -187,7 +191,7 @@ def _next_of_calls(steps: Sequence[Step], calls: Sequence[ToolCallPart]) -> Effe
     return None
 
 
-def _after_failure(plan: TurnPlan, talk: Sequence[Step], failed: Failed) -> Effect:
+def _after_failure(plan: TurnPlan, talk: Sequence[Step], failed: RequestFailed) -> Effect:
     model = _current_model(talk)
     later = plan.chain[plan.chain.index(model) + 1 :] if model in plan.chain else ()
     if failed.failure.may_pass and not failed.has_begun and later:
@@ -206,5 +210,5 @@ def _after_text(finish: FinishReason) -> EndTurn:
 
 
 def _current_model(talk: Sequence[Step]) -> str:
-    """The model that was asked last: one that took another's place keeps it for the rest of the turn."""
+    """Return the model that was asked last. A model that replaced another stays for the rest of the turn."""
     return next(step.model for step in reversed(talk) if isinstance(step, Requested))

@@ -1,35 +1,42 @@
-"""Workflows: agents that work one after the other, as a file describes them.
+"""Workflows: agents that work one after the other. They are read from files, or made of sessions.
 
     input ─→ agent ─→ … ─→ agent ─→ output
 
-A file has `schema_version`, `workflow`, `nodes`, `edges`, and perhaps `agents` and `metadata`. What it names
-beyond that is an error: a misspelt field would otherwise be a wish that nobody hears.
+A file has `schema_version`, `workflow`, `nodes`, `edges`, and perhaps `agents` and `metadata`. Other fields
+are errors, because a misspelt one would otherwise be ignored.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, field
 
+from serai.contract.record import to_wire
 from serai.errors import Mismatch
 from serai.session import yaml
 from serai.session.agent_file import AgentFile, Known, Problem, agent_problems, covers
+from serai.session.messages import AgentSessionRecord, SessionMessage
+from serai.session.transcript import LogicalTurn, logical_turns
 from serai.session.yaml import Document
+
+_NO_TITLE = "exported-session"
+_NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
 
 KebabId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What parts of a workflow have in common."""
+class _StrictPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The base of all parts of a workflow: unknown fields are errors."""
 
 
-class WorkflowHead(_Part, frozen=True, kw_only=True):
-    """What a workflow is called."""
+class WorkflowHead(_StrictPart, frozen=True, kw_only=True):
+    """The name of a workflow."""
 
     id: KebabId
     name: str
@@ -37,34 +44,34 @@ class WorkflowHead(_Part, frozen=True, kw_only=True):
 
 
 class NodeType(StrEnum):
-    """What a node is there for."""
+    """The purpose of a node."""
 
     INPUT = "input"
     AGENT = "agent"
     OUTPUT = "output"
 
 
-class Node(_Part, frozen=True, kw_only=True):
-    """A step. All but `id` and `type` is for agents."""
+class Node(_StrictPart, frozen=True, kw_only=True):
+    """A node. All fields but `id` and `type` are for agents."""
 
     id: KebabId
     type: NodeType
     agent_ref: str = ""
     """The agent's slug."""
     prompt_template: str = ""
-    """What the agent is told, with references such as `{{input}}`; absent, what came before it."""
+    """The agent's prompt, with references such as `{{input}}`; absent, the output of the node before it."""
     tools: tuple[str, ...] | None = None
-    """The tools that it may use here; absent, all that the agent has."""
+    """The tools that the agent may use here; absent, all that it has."""
 
 
-class Edge(_Part, frozen=True, kw_only=True):
-    """What follows on what."""
+class Edge(_StrictPart, frozen=True, kw_only=True):
+    """A connection from one node to the next."""
 
     source: str = field(name="from")
     target: str = field(name="to")
 
 
-class Workflow(_Part, frozen=True, kw_only=True):
+class Workflow(_StrictPart, frozen=True, kw_only=True):
     """A workflow, as its file describes it."""
 
     schema_version: Literal[1]
@@ -76,7 +83,7 @@ class Workflow(_Part, frozen=True, kw_only=True):
 
 
 def read_workflow(document: Document, known: Known = Known()) -> Workflow:  # noqa: B008 - it never changes
-    """The workflow of a document, checked.
+    """Return the workflow of a document, checked.
 
     Raises:
         DocumentInvalid: It does not describe one that could run, or names what is not known.
@@ -88,12 +95,12 @@ def read_workflow(document: Document, known: Known = Known()) -> Workflow:  # no
 
 
 def serialize(workflow: Workflow) -> str:
-    """A workflow as the text of its file: the same text for the same workflow."""
+    """Return the text of a workflow's file: the same text for the same workflow."""
     return yaml.dump(msgspec.to_builtins(workflow))
 
 
 def chain(workflow: Workflow) -> list[Node]:
-    """The nodes from the input to the output. No node has two edges to it, or from it."""
+    """Return the nodes from the input to the output. No node has two edges to it, or from it."""
     nodes = {node.id: node for node in workflow.nodes}
     following = {edge.source: edge.target for edge in workflow.edges}
     here = next(node for node in workflow.nodes if node.type is NodeType.INPUT)
@@ -115,12 +122,12 @@ _TOKEN = re.compile(r"\{\{ *(input|ctx\.[\w-]+|[a-z0-9-]+\.output) *\}\}|\{ (?= 
 
 
 def neutralise(text: str) -> str:
-    """Text in which nothing is a reference, and which renders as what it was."""
+    """Return text in which nothing is a reference, and which renders as the original text."""
     return _OPENER.sub("{ ", text)
 
 
 def references(template: str) -> Iterator[str]:
-    """The names of a template's references, in order: `input`, `ctx.name`, `turn-1.output`.
+    """Yield the names of a template's references, in order: `input`, `ctx.name`, `turn-1.output`.
 
     Raises:
         Mismatch: Something opens like a reference and is none.
@@ -137,7 +144,7 @@ def references(template: str) -> Iterator[str]:
 
 
 def render(template: str, values: Mapping[str, str]) -> str:
-    """A template with the values of its references. What stands in a value stays as it is.
+    """Return a template with the values of its references. Values are inserted as they are.
 
     Raises:
         Mismatch: A reference has no value, or is none.
@@ -148,11 +155,11 @@ def render(template: str, values: Mapping[str, str]) -> str:
     return _TOKEN.sub(lambda token: values[token[1]] if token[1] else "{", template)
 
 
-# -- what can be wrong -------------------------------------------------------------------------------------
+# -- problems of a workflow --------------------------------------------------------------------------------
 
 
 def problems(workflow: Workflow, known: Known) -> Iterator[Problem]:
-    """What is wrong with a workflow that has the right shape. Only the first is certain: look no further."""
+    """Yield the problems of a workflow that has the right shape. Later ones may follow from the first."""
     yield from _wrong_ids(workflow)
     yield from _wrong_edges(workflow)
     yield from _wrong_agents(workflow, known)
@@ -174,7 +181,7 @@ def _wrong_ids(workflow: Workflow) -> Iterator[Problem]:
 
 
 def _wrong_edges(workflow: Workflow) -> Iterator[Problem]:
-    """Branches, joins, cycles, and what hangs on nothing: workflows are one line so far."""
+    """Yield branches, joins, cycles and unconnected nodes: so far a workflow is one line."""
     types = {node.id: node.type for node in workflow.nodes}
     left: set[str] = set()
     entered: set[str] = set()
@@ -240,3 +247,60 @@ def _wrong_references(node: Node, place: tuple[str, int], before: set[str]) -> I
                 yield (*place, "prompt_template"), f"{{{{{name}}}}} is not known yet at {node.id!r}"
     except Mismatch as error:
         yield (*place, "prompt_template"), error.problem
+
+
+# -- a workflow made of a session ------------------------------------------------------------------------
+
+
+def workflow_of(
+    session: AgentSessionRecord,
+    messages: Sequence[SessionMessage],
+    *,
+    truncated: Container[int] = frozenset[int](),
+) -> Workflow:
+    """Return a session as a workflow: each completed turn a step, and the whole transcript beside them.
+
+    It is a scaffold for a person to look through. The same session gives the same text at any time.
+
+    Args:
+        session: The session.
+        messages: All its messages, by ascending `sequence_number`.
+        truncated: The `sequence_number`s of truncated messages: they are no step, but stay in the transcript.
+    """
+    turns = [turn for turn in logical_turns(messages, truncated=truncated) if turn.is_completed]
+    steps = [_step(f"turn-{number}", session.agent_slug, turn) for number, turn in enumerate(turns, 1)]
+    nodes = (Node(id="input", type=NodeType.INPUT), *steps, Node(id="output", type=NodeType.OUTPUT))
+    return Workflow(
+        schema_version=1,
+        workflow=WorkflowHead(id=workflow_id(session.title or ""), name=session.title or _NO_TITLE),
+        nodes=nodes,
+        edges=tuple(Edge(source=one.id, target=other.id) for one, other in pairwise(nodes)),
+        agents=() if session.agent_snapshot is None else (session.agent_snapshot,),
+        metadata={"relaviumExport": _transcript(session, messages)},
+    )
+
+
+def workflow_id(title: str) -> str:
+    """Return a title as an id: letters and digits of ASCII, and one dash for all between them."""
+    plain = title.encode("ascii", "ignore").decode().lower()
+    return _NOT_IN_AN_ID.sub("-", plain).strip("-") or _NO_TITLE
+
+
+def _step(name: str, agent: str, turn: LogicalTurn) -> Node:
+    return Node(
+        id=name,
+        type=NodeType.AGENT,
+        agent_ref=agent,
+        prompt_template=neutralise(turn.prompt),
+        tools=turn.tools or None,
+    )
+
+
+def _transcript(session: AgentSessionRecord, messages: Sequence[SessionMessage]) -> dict[str, Any]:
+    known = to_wire(session)
+    return {
+        "source": "session",
+        "sessionId": session.id,
+        **{name: known[name] for name in ("agentSlug", "title", "createdAt", "updatedAt") if name in known},
+        "messages": msgspec.json.decode(msgspec.json.encode(messages)),
+    }

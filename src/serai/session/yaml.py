@@ -1,8 +1,8 @@
-"""YAML as documents of sessions have it: read with the lines of everything, and written in one way only.
+"""YAML of agent files and workflows: read with the lines of all values, and written in one way only.
 
-What is read is a tree of plain values. Anchors, aliases, tags and a second document are refused, and so is a
-key that stands twice: none of them says anything that cannot be said plainly. Plain words mean what they mean
-in YAML 1.2; a key is its own text. What is written means the same to readers of YAML 1.1.
+Documents are trees of plain values. Anchors, aliases, tags, a second document and a repeated key are refused,
+because nothing needs them. Plain words have their meaning of YAML 1.2; a key is its own text. Readers of YAML
+1.1 understand what is written here.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from serai.errors import DocumentInvalid, Mismatch
 T = TypeVar("T")
 
 MAX_BYTES = 16 * 1024 * 1024
-"""A longer document is not read."""
+"""Largest document that is read, in bytes."""
 MAX_DEPTH = 2 * DEEPEST_JSON
-"""How deeply values may be nested: any JSON may stand in a document, below other things."""
+"""Deepest nesting of values: any JSON may stand in a document, below other values."""
 
 
-class Lines(NamedTuple):
-    """The line of a value, and those of what is in it."""
+class LineMap(NamedTuple):
+    """The line of a value, and the lines of the values in it."""
 
     line: int
-    inside: dict[str, Lines] | list[Lines] | None = None
+    inside: dict[str, LineMap] | list[LineMap] | None = None
 
 
 class Document(NamedTuple):
-    """What a file says, and where."""
+    """A parsed document: its value, and the lines of all its parts."""
 
     name: str
-    """The file, as it is called in messages."""
+    """The file's name in messages."""
     value: Any
-    lines: Lines
+    lines: LineMap
     comment: int | None
-    """The line of its first comment."""
+    """The line of the first comment."""
 
     def error(self, what: str, *path: str | int) -> DocumentInvalid:
-        """An error at a place in the document, or as near to it as there is anything."""
+        """Return an error at a place in the document, or at the nearest place that exists."""
         lines = self.lines
         for step in path:
             inside = cast("Any", lines.inside)
@@ -56,7 +56,7 @@ class Document(NamedTuple):
         return DocumentInvalid(what, file=self.name, line=lines.line)
 
     def read(self, as_type: type[T]) -> T:
-        """The document as a value of a type.
+        """Convert the document to a type.
 
         Raises:
             DocumentInvalid: It does not fit.
@@ -96,17 +96,17 @@ def load(data: bytes, name: str) -> Document:
         raise DocumentInvalid("it is not UTF-8", file=name, line=line) from None
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to load, and most who run Serai read no document
 
-    reader = _Reader(text, name, cast("Any", YAML(typ="base", pure=True)).parse(text))
+    reader = _DocumentReader(text, name, cast("Any", YAML(typ="base", pure=True)).parse(text))
     try:
         return reader.document()
     except DocumentInvalid:
         raise
-    except Exception as error:  # noqa: BLE001 - the parser lets through what it meets in what it calls
-        raise reader.told(error) from None
+    except Exception as error:  # noqa: BLE001 - the parser passes on errors of other modules
+        raise reader.error_of(error) from None
 
 
-class _Reader:
-    """Makes values of the parser's events."""
+class _DocumentReader:
+    """Builds values from the parser's events."""
 
     def __init__(self, text: str, name: str, events: Iterator[Any]) -> None:
         self._text = text
@@ -116,8 +116,8 @@ class _Reader:
         self._comment: int | None = None
 
     def document(self) -> Document:
-        """The one document that there is; without any, nothing."""
-        value, lines = None, Lines(1)
+        """Return the only document; an empty one if there is none."""
+        value, lines = None, LineMap(1)
         is_found = False
         for event in self._events:
             if event.__class__.__name__ == "DocumentStartEvent":
@@ -128,19 +128,19 @@ class _Reader:
         self._look_for_comment(len(self._text))
         return Document(self._name, value, lines, self._comment)
 
-    def told(self, error: Exception) -> DocumentInvalid:
-        """What the parser has to complain about, in one line."""
+    def error_of(self, error: Exception) -> DocumentInvalid:
+        """Return an error of the parser as one line."""
         mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
         line = mark.line if mark else self._text.count("\n", 0, position) if position else 0
         problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
         return DocumentInvalid(problem.partition("\n")[0], file=self._name, line=line + 1)
 
-    def _node(self, event: Any, depth: int) -> tuple[Any, Lines]:
+    def _node(self, event: Any, depth: int) -> tuple[Any, LineMap]:
         self._refuse(event)
         line = event.start_mark.line + 1
         kind = event.__class__.__name__
         if kind == "ScalarEvent":
-            return self._scalar(event), Lines(line)
+            return self._scalar(event), LineMap(line)
         if depth > MAX_DEPTH:
             raise self._error(f"this is nested deeper than {MAX_DEPTH} levels", event)
         return self._list(line, depth) if kind == "SequenceStartEvent" else self._map(line, depth)
@@ -151,18 +151,18 @@ class _Reader:
         if event.ctag is not None:
             raise self._error(f"the tag {str(event.ctag)!r} is not read here: leave it out", event)
 
-    def _list(self, line: int, depth: int) -> tuple[Any, Lines]:
+    def _list(self, line: int, depth: int) -> tuple[Any, LineMap]:
         values: list[Any] = []
-        lines: list[Lines] = []
+        lines: list[LineMap] = []
         while (event := next(self._events)).__class__.__name__ != "SequenceEndEvent":
             value, where = self._node(event, depth + 1)
             values.append(value)
             lines.append(where)
-        return values, Lines(line, lines)
+        return values, LineMap(line, lines)
 
-    def _map(self, line: int, depth: int) -> tuple[Any, Lines]:
+    def _map(self, line: int, depth: int) -> tuple[Any, LineMap]:
         values: dict[str, Any] = {}
-        lines: dict[str, Lines] = {}
+        lines: dict[str, LineMap] = {}
         while (event := next(self._events)).__class__.__name__ != "MappingEndEvent":
             self._refuse(event)
             if event.__class__.__name__ != "ScalarEvent":
@@ -172,7 +172,7 @@ class _Reader:
                 raise self._error(f"the key {key!r} stands here for the second time", event)
             values[key], where = self._node(next(self._events), depth + 1)
             lines[key] = where._replace(line=event.start_mark.line + 1)
-        return values, Lines(line, lines)
+        return values, LineMap(line, lines)
 
     def _scalar(self, event: Any) -> Any:
         text = self._text_of(event)
@@ -185,13 +185,13 @@ class _Reader:
 
     def _text_of(self, event: Any) -> str:
         start = event.start_mark.index
-        # What follows the sign of a block, on its line, is no part of the text either.
+        # The rest of the line behind the sign of a block is no part of the text either.
         self._look_for_comment(self._text.find("\n", start) if event.style in {"|", ">"} else start)
         self._passed = event.end_mark.index
         return event.value
 
     def _look_for_comment(self, end: int) -> None:
-        """Between scalars nothing but a comment has a `#`."""
+        """Note the first comment: between scalars nothing else has a `#`."""
         if self._comment is None and (at := self._text.find("#", self._passed, end)) >= 0:
             self._comment = self._text.count("\n", 0, at) + 1
 
@@ -209,7 +209,7 @@ _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def _meaning(word: str) -> Any:
-    """What a plain scalar means in YAML 1.2.
+    """Return the value of a plain scalar in YAML 1.2.
 
     Raises:
         ValueError: It is a number that JSON does not have, or one with thousands of digits.
@@ -237,13 +237,13 @@ _PLAIN = re.compile(
 )
 _UNREADABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _MOST_OF_A_KEY = 1000
-"""A key that is longer needs a question mark before it: readers look no further for its colon."""
+"""Longest key without a question mark before it: readers look no further for its colon."""
 
 _json_string = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def dump(value: Any) -> str:
-    """Write a value: keys sorted, nothing left to choice.
+    """Write a value as YAML. Keys are sorted, so that a value has one form.
 
     Raises:
         Mismatch: It is, or has in it, what is no JSON: then nothing is written.
@@ -255,7 +255,7 @@ def dump(value: Any) -> str:
 
 
 def _write(value: Any, indent: str, put: Callable[[str], None]) -> None:
-    """Write a value where we stand; `indent` begins each further line of it."""
+    """Write a value at the current place; `indent` begins each further line."""
     if len(indent) >= 2 * MAX_DEPTH:
         raise Mismatch(f"this is nested deeper than {MAX_DEPTH} levels", field="")
     kind = value.__class__
@@ -292,7 +292,7 @@ def _scalar(value: Any) -> str:
         case int():
             return str(value)
         case float() if math.isfinite(value):
-            text = repr(value)  # YAML 1.1 wants a point in it
+            text = repr(value)  # YAML 1.1 needs a point in it
             return text if "." in text else text.replace("e", ".0e")
         case dict():
             return "{}"

@@ -12,10 +12,9 @@ import hashlib
 import posixpath
 import re
 import secrets
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,14 +30,14 @@ _TYPES = {
     ".txt": "text/plain",
     ".webmanifest": "application/manifest+json",
 }
-"""What is served, by its ending; the rest of the folder is for those who write it."""
+"""The media types of served files, by their endings. Files with other endings are not served."""
 _MAIN = "js/main.js"
 _STYLES = "css/page.css"
-"""All styles of the folder `css` in one, which is no file of its own: one request instead of twenty."""
+"""The path of all styles of the folder `css` in one: one request instead of twenty."""
 _IMPORTED = re.compile(
     r"""(?:^|[;}\s])(?:import|export)\s*(?:[\w*$\s{},]*\s*from\s*)?["'](\.{1,2}/[^"']+)["']"""
 )
-"""What a module imports at once. What it loads when it needs it, by `import(…)`, is not among it."""
+"""Pattern of the modules that a module imports at once, not of those that it loads later by `import(…)`."""
 _FIRST = ("css/base.css", "css/variables.css")
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -49,10 +48,14 @@ _POLICY = (
 )
 
 
-class _Asset(NamedTuple):
+@dataclass(frozen=True)
+class _Asset:
     content: bytes
-    compressed: bytes
     media_type: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        return gzip.compress(self.content, mtime=0)
 
 
 class Page:
@@ -60,7 +63,7 @@ class Page:
 
     @property
     def routes(self) -> list[Route]:
-        """Where it is served."""
+        """The routes of the page."""
         return [
             Route("/", self._start),
             Route("/assets/{version}/{path:path}", self._asset),
@@ -86,18 +89,18 @@ class Page:
                 path = f"{prefix}{one.name}"
                 if one.is_dir():
                     folders.append((f"{path}/", one))
-                elif (media_type := _TYPES.get(_ending(one))) is not None:
-                    found[path] = _asset(one.read_bytes(), media_type)
-        # Names and colours come first; the other files stand beside each other.
+                elif (media_type := _TYPES.get(posixpath.splitext(one.name)[1])) is not None:
+                    found[path] = _Asset(one.read_bytes(), media_type)
+        # Variables and basic styles come first; the order of the others does not matter.
         order = sorted(
             (path for path in found if path.startswith("css/")), key=lambda path: (path not in _FIRST, path)
         )
-        found[_STYLES] = _asset(b"".join(found.pop(path).content for path in order), _TYPES[".css"])
+        found[_STYLES] = _Asset(b"".join(found.pop(path).content for path in order), _TYPES[".css"])
         return found
 
     @cached_property
     def _document(self) -> str:
-        """The start document, but for its nonce: with links to all that the start needs.
+        """The start document without its nonce, with links to all that the start needs.
 
         Without them each module would wait for the one that imports it.
         """
@@ -106,9 +109,9 @@ class Page:
         return document.replace("{assets}", f"/assets/{self.version}")
 
     def _needed_at_once(self) -> list[str]:
-        """The modules that the first one imports, and those that they import."""
+        """Return the modules that the first one imports, and those that they import."""
         needed = [_MAIN]
-        for path in needed:  # it grows
+        for path in needed:  # the list grows meanwhile
             for named in _IMPORTED.findall(self._assets[path].content.decode()):
                 one = posixpath.normpath(posixpath.join(posixpath.dirname(path), named))
                 if one not in needed:
@@ -118,7 +121,7 @@ class Page:
     async def _start(self, request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         document = self._document.replace("{nonce}", nonce)
-        # The guard has let only names of ours pass. `'self'` means WebSockets, too, but not to every browser.
+        # The guard has checked the host's name. Not every browser includes WebSockets in `'self'`.
         policy = _POLICY.format(nonce=nonce, host=request.headers["host"])
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": policy})
 
@@ -134,15 +137,7 @@ class Page:
         return Response(content, media_type=asset.media_type, headers=headers)
 
     async def _filled_in(self, request: Request) -> Response:
-        """A file under an address of its own, with the addresses of the assets in it."""
+        """Return a file under its own address, with the addresses of the assets in it."""
         asset = self._assets[request.url.path.strip("/")]
         content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
         return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})
-
-
-def _asset(content: bytes, media_type: str) -> _Asset:
-    return _Asset(content, gzip.compress(content, mtime=0), media_type)
-
-
-def _ending(file: Traversable) -> str:
-    return file.name[file.name.rfind(".") :]

@@ -12,7 +12,7 @@ from relay.listeners import listening
 from relay.test_capabilities import live
 from relay.workspaces import until
 from requirements import proves
-from serai.relay.policy import RelayPolicy
+from serai.config.settings import RelayPolicy
 from serai.relay.workspace import Workspace
 
 SAID = (

@@ -17,7 +17,7 @@ from serai.ahp import actions as a
 from serai.ahp.types import MessageAttachment, MessageResourceAttachment, SystemNotificationResponsePart
 from serai.harness.callback import CallbackHarness
 from serai.harness.model.customizations import Customized, customized
-from serai.harness.model.tool import ToolContext, ToolOutput
+from serai.harness.model.tool import ToolAnswer, ToolContext
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.session.messages import (
@@ -107,7 +107,7 @@ def called(tool: str, *, failed: bool = False, **given: Any) -> list[SessionMess
     ]
 
 
-async def use(got: Customized, tool: str, name: str) -> ToolOutput:
+async def use(got: Customized, tool: str, name: str) -> ToolAnswer:
     """What a tool answers when the agent calls it."""
     found = next(one for one in got.tools if one.name == tool)
     return await found.read({"name": name}).run(CONTEXT)

@@ -75,7 +75,7 @@ async def test_only_the_files_that_are_named_or_were_shown_are_committed(checkou
     checkout.between = lambda: (folder / "late.txt").write_text("unseen")
     await checkout.use(GitCommit, message="new")
     assert git(folder, "ls-files").split() == ["b.txt"]
-    assert "not all inside" in await checkout.refusal(GitCommit, message="x", paths=["../trap"])
+    assert "not all of this" in await checkout.refusal(GitCommit, message="x", paths=["../trap"])
 
 
 async def test_a_sandboxed_session_sees_and_commits_only_what_is_below_its_folder(bench: Workbench) -> None:
@@ -86,7 +86,7 @@ async def test_a_sandboxed_session_sees_and_commits_only_what_is_below_its_folde
     (top / "secret.txt").write_text("x")
     (bench.folder / "mine.txt").write_text("y")
     assert (await bench.use(GitStatus)).text.splitlines()[1:] == ["?? project/mine.txt"]
-    assert "not all inside" in await bench.refusal(GitDiff, path="../secret.txt")
+    assert "not all of this" in await bench.refusal(GitDiff, path="../secret.txt")
     await bench.use(GitCommit, message="mine")
     assert git(top, "ls-files").split() == ["project/mine.txt"]
     bench.tier = FsScopeTier.PROJECT

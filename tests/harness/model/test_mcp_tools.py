@@ -17,7 +17,7 @@ from requirements import proves
 from serai.ahp.types import McpServerCustomization
 from serai.customizations.containers import Definition
 from serai.customizations.trees import DiskTree
-from serai.harness.model.tool import Asking, Tool
+from serai.harness.model.tool import Asking, ModelTool
 from serai.harness.model.tools.mcp import McpServers
 
 SERVER = """
@@ -71,7 +71,7 @@ def described(bench: Workbench, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(script)], **more}
 
 
-async def offered(bench: Workbench, servers: McpServers, *definitions: Definition) -> dict[str, Tool]:
+async def offered(bench: Workbench, servers: McpServers, *definitions: Definition) -> dict[str, ModelTool]:
     tools, notices = await servers.tools(bench.agent, definitions)
     assert notices == []
     return {tool.name: tool for tool in tools}

@@ -34,10 +34,9 @@ from serai.contract.record import decode
 from serai.harness.model import harness
 from serai.harness.model.transcript import messages_of
 from serai.serve.sessions import transcribed
-from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionMessage, ToolResultPart
 from serai.session.turn_core import Step
-from serai.session.workflow import serialize
+from serai.session.workflow import serialize, workflow_of
 
 READ = Call("read_file", {"path": "a.txt"})
 
@@ -399,7 +398,7 @@ async def test_the_key_of_a_model_is_nowhere_but_in_the_header_of_its_requests(
             "events": conversation.actions,
             "log": caplog.text,
             "requests": scripted.bodies,
-            "export": serialize(export(found.record, found.messages)),
+            "export": serialize(workflow_of(found.record, found.messages)),
         }
         assert [place for place, what in kept.items() if KEY in str(what)] == []
         assert "ODDLY_NAMED=" not in str(kept["rows"])
@@ -432,7 +431,7 @@ async def test_a_fork_and_a_truncation_leave_the_model_what_is_left_of_the_conve
     await conversation.say("Three")
     assert said(scripted, 3) == [("user", "One"), ("assistant", "done"), ("user", "Three")]
     found = await transcribed(conversation.host, conversation.session)
-    nodes = export(found.record, found.messages, truncated=found.truncated).nodes
+    nodes = workflow_of(found.record, found.messages, truncated=found.truncated).nodes
     assert [node.prompt_template for node in nodes[1:-1]] == ["One", "Three"]
     assert len(found.messages) == 6
 

@@ -24,8 +24,7 @@ from serai.errors import InvalidParams
 from serai.host.host import Host
 from serai.serve.sessions import SessionRoutes, transcribed
 from serai.session.events import SessionEvent
-from serai.session.export import export
-from serai.session.workflow import serialize
+from serai.session.workflow import serialize, workflow_of
 from serai.store.sqlite.backup import purge
 from serai.store.sqlite.store import SqliteStore
 
@@ -252,7 +251,7 @@ async def test_the_export_of_a_session_can_be_run(scripted: ModelScriptServer, t
         await session.say("What is here?")
         await session.say("Is that {{all}}?")
         found = await transcribed(host, session.session)
-        file.write_text(serialize(export(found.record, found.messages, truncated=found.truncated)))
+        file.write_text(serialize(workflow_of(found.record, found.messages, truncated=found.truncated)))
         run = await begin(host, file, work)
         turn = await run.say("")
         assert turn.state == "complete", turn.error

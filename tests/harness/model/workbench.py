@@ -14,7 +14,7 @@ from hosts import WITHIN
 from serai.ahp.types import ToolCallConfirmationReason
 from serai.errors import SeraiError
 from serai.harness.callback import CallbackHarness
-from serai.harness.model.tool import BuiltIn, Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import BuiltIn, ModelTool, Preview, ToolAnswer, ToolContext
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile, FsScopeTier
@@ -36,22 +36,22 @@ class Workbench:
         """What a person would have been asked, the last one last."""
         self.between: Callable[[], object] = lambda: None
         """Is called when a call was shown, before it runs."""
-        self._job: tuple[Tool, Mapping[str, Any]]
-        self._result: asyncio.Future[ToolOutput]
+        self._job: tuple[ModelTool, Mapping[str, Any]]
+        self._result: asyncio.Future[ToolAnswer]
         self.host = Host(MemoryStore(), [CallbackHarness("bench", self._answer)], frame, home=home)
 
-    async def use(self, tool: Tool | type[BuiltIn], **given: Any) -> ToolOutput:
+    async def use(self, tool: ModelTool | type[BuiltIn], **given: Any) -> ToolAnswer:
         """Show a call, and run it. Raises what the tool raises."""
         return await self.begin(tool, **given)
 
-    def begin(self, tool: Tool | type[BuiltIn], **given: Any) -> asyncio.Future[ToolOutput]:
+    def begin(self, tool: ModelTool | type[BuiltIn], **given: Any) -> asyncio.Future[ToolAnswer]:
         """The same; the test goes on meanwhile."""
-        self._job = tool if isinstance(tool, Tool) else tool.tool(), given
+        self._job = tool if isinstance(tool, ModelTool) else tool.tool(), given
         self._result = asyncio.get_running_loop().create_future()
         self.conversation.start("use it")
         return self._result
 
-    async def refusal(self, tool: Tool | type[BuiltIn], **given: Any) -> str:
+    async def refusal(self, tool: ModelTool | type[BuiltIn], **given: Any) -> str:
         """Why a call is refused; the session goes on."""
         try:
             output = await self.use(tool, **given)

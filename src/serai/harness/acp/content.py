@@ -16,7 +16,7 @@ from serai.acp.updates import Block
 from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.completions.completion import KIND
-from serai.harness.file_edits import Keep, file_edit, made
+from serai.host.tool_call import Keep, file_edit, made
 from serai.uris import uri_of
 
 COMMAND = "command"

@@ -1,9 +1,9 @@
 """The demo agent: it follows a script, needs no key and no network, and shows all that a session can do.
 
-    stage       how it speaks and hears
-    talk        what it says, and how it fails
-    tools       what it pretends to do, and really does
-    questions   what it asks
+    stage       its pace, and the steering messages
+    talk        text, reasoning, work and failures
+    tools       tools that pretend, and tools that are real
+    questions   all kinds of questions
 
 A newcomer meets it first, and tests use it. It knows of a session what any function does (`serai.host.turn`).
 Its commands are one table, from which it works and from which `help` is written.
@@ -41,27 +41,27 @@ from serai.host.turn import Turn
 
 @dataclass(frozen=True, slots=True)
 class DemoCommand:
-    """Something that the demo agent can be told to do."""
+    """A command of the demo agent."""
 
     name: str
     """The words that call it."""
     takes: str
-    """What may follow them; brackets for what need not."""
+    """Its arguments; optional ones are in brackets."""
     does: str
-    """What it does, for `help`."""
+    """Its description, for `help`."""
     run: Callable[[DemoStage, str], Awaitable[None]]
-    """Does it, with what followed."""
+    """Function that runs it, with its arguments."""
     takes_line: bool = False
-    """Whether all that follows on its line belongs to it, semicolons as well."""
+    """True if the whole rest of the line belongs to it, including semicolons."""
 
     @property
     def usage(self) -> str:
-        """How it is written."""
+        """The command as it is written."""
         return f"{self.name} {self.takes}".rstrip()
 
 
 async def _help(stage: DemoStage, _argument: str) -> None:
-    """Tell what there is."""
+    """List the commands."""
     told = "\n".join(f"- `{command.usage}`: {command.does}" for command in COMMANDS)
     help_text = (
         "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
@@ -76,11 +76,11 @@ async def _help(stage: DemoStage, _argument: str) -> None:
 
 
 _TOUR_SECONDS = "15"
-"""How long there is to queue something in."""
+"""Seconds in which a message can be queued."""
 
 
 async def tour(stage: DemoStage, _argument: str) -> None:
-    """Show what a person decides in a session. Each step waits for them; whatever they answer, it goes on."""
+    """Show what a person decides in a session. Each step waits for them, and goes on whatever they answer."""
     await stage.say(
         "Welcome. This tour has four stops, and nothing in it is real.\n\n"
         "**1. An approval.** Before an agent runs something, it asks. You see all of the command: allow it, "
@@ -132,14 +132,14 @@ COMMANDS: tuple[DemoCommand, ...] = (
     DemoCommand("fail", "[MESSAGE]", "ends the turn with an error", talk.fail),
     DemoCommand("crash", "", "ends the turn with an exception that nobody expected", talk.crash),
 )
-"""All that it can do."""
+"""All commands."""
 
 # The longest name first: `tool edit` is not `tool` with the shell command `edit`.
 _LONGEST_FIRST = sorted(COMMANDS, key=lambda command: -len(command.name))
 
 
 def split(text: str) -> list[str]:
-    """The commands in a message, which are on lines or between semicolons."""
+    """Return the commands in a message: each on a line, or between semicolons."""
     return [piece for line in text.split("\n") for piece in _split_line(line)]
 
 
@@ -155,7 +155,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def find(piece: str) -> tuple[DemoCommand, str] | None:
-    """The command that a piece of a message calls, and what follows its name."""
+    """Return the command that a piece of a message calls, with its arguments."""
     given = piece.split()
     for command in _LONGEST_FIRST:
         name = command.name.split()
@@ -165,7 +165,7 @@ def find(piece: str) -> tuple[DemoCommand, str] | None:
 
 
 async def perform(turn: Turn) -> None:
-    """Answer a turn: do what the message says, one after the other."""
+    """Answer a turn: run the commands of the message one after the other."""
     stage = DemoStage(turn)
     if turn.message.attachments:
         await talk.list_attachments(stage, turn.message.attachments)
@@ -175,9 +175,9 @@ async def perform(turn: Turn) -> None:
         pieces = [text]  # a person just talks: their semicolons are their own
     try:
         for piece in pieces:
-            await stage.heed()
+            await stage.take_steering()
             await _do(stage, piece)
-        await stage.heed()
+        await stage.take_steering()
     except Stopped:
         await stage.say("So I stop here.")
 

@@ -1,4 +1,4 @@
-"""What the demo agent asks: a request with every kind of question, and what it makes of the answers."""
+"""The questions of the demo agent: a request with every kind of question, and a summary of the answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Question: TypeAlias = (
     | t.SessionInputSingleSelectQuestion
     | t.SessionInputMultiSelectQuestion
 )
-"""The kinds of questions that there are."""
+"""All kinds of questions."""
 
 QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     "text": (
@@ -82,11 +82,11 @@ QUESTIONS: Mapping[str, tuple[Question, ...]] = {
 """The questions, by kind."""
 
 KINDS = (*QUESTIONS, "url")
-"""What `ask` can be told to ask: a kind of question, or to open an address."""
+"""The arguments of `ask`: a kind of question, or `url` to open an address."""
 
 
 async def ask(stage: DemoStage, kind: str) -> None:
-    """Ask everything, or one kind of thing, and repeat what was answered."""
+    """Ask all questions, or those of one kind, and repeat the answers."""
     request = _request(stage.question_id(), kind.lower())
     reply = await stage.turn.ask(request)
     match reply.response:
@@ -103,7 +103,8 @@ async def ask(stage: DemoStage, kind: str) -> None:
         await stage.say(f"Thank you for looking at {_URL}.")
         return
     told = [
-        f"- {question.title}: {_told(question, reply.answers.get(question.id))}" for question in questions
+        f"- {question.title}: {_answer_text(question, reply.answers.get(question.id))}"
+        for question in questions
     ]
     await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
 
@@ -123,7 +124,7 @@ def _request(request_id: str, kind: str) -> t.SessionInputRequest:
     )
 
 
-def _told(question: Question, answer: t.SessionInputAnswer | None) -> str:
+def _answer_text(question: Question, answer: t.SessionInputAnswer | None) -> str:
     default = getattr(question, "default_value", None)
     match answer:
         case None:

@@ -1,4 +1,4 @@
-"""Where the demo agent performs: it speaks at the pace that the session asks for, and hears who steers it."""
+"""The stage of the demo agent: it speaks at the pace of the settings, and takes steering messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
 PACE = "pace"
-"""The setting that says how fast it speaks."""
+"""The setting for its speed."""
 APPROVE = "approve"
 """The setting that says whether its tools ask first."""
 
@@ -21,7 +21,7 @@ PACES = {"instant": 0.0, "brisk": 0.012, "human": 0.07}
 
 
 class Misuse(Exception):
-    """A command that exists was used in a way that does not. The message says what is missing."""
+    """A command was used wrongly. The message says what is missing."""
 
 
 class Stopped(Exception):
@@ -29,48 +29,44 @@ class Stopped(Exception):
 
 
 class DemoStage:
-    """A turn of the demo agent, and how it speaks in it."""
+    """A turn of the demo agent, with its ways to speak."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self._in_text = False
         self._asked = 0
 
-    async def breathe(self) -> None:
-        """Wait as long as the pace says. It is read each time: someone may change it at any moment."""
+    async def pause(self) -> None:
+        """Wait as the pace says. The setting is read each time, because it may change at any moment."""
         await asyncio.sleep(PACES.get(str(self.turn.settings.get(PACE)), 0.0))
 
     async def say(self, text: str) -> None:
-        """Stream a block of Markdown, word by word, apart from what was said before."""
+        """Stream a block of Markdown, word by word, apart from the text before it."""
         await self.stream(words(text))
 
     async def stream(self, pieces: Iterable[str]) -> None:
         """Stream a block of Markdown that is in pieces already."""
         if self._in_text:
             await self.turn.say("\n\n")
-        await self.add(pieces)
-
-    async def add(self, pieces: Iterable[str]) -> None:
-        """Stream more of the block that was begun last."""
         self._in_text = True
         for piece in pieces:
             await self.turn.say(piece)
-            await self.breathe()
+            await self.pause()
 
     async def think(self, text: str) -> None:
         """Stream reasoning."""
         self._in_text = False
         for piece in words(text):
             await self.turn.think(piece)
-            await self.breathe()
+            await self.pause()
 
     async def notice(self, text: str) -> None:
         """Show a notice."""
         self._in_text = False
         await self.turn.notice(text)
 
-    async def heed(self, *, before_call: bool = False) -> None:
-        """Take a message that steers, if there is one, and say that it was heard.
+    async def take_steering(self, *, before_call: bool = False) -> None:
+        """Take a steering message, if there is one, and confirm it.
 
         Raises:
             Stopped: It says `stop`.
@@ -83,44 +79,44 @@ class DemoStage:
             raise Stopped
 
     def question_id(self) -> str:
-        """An id for the next input request."""
+        """Return an id for the next input request."""
         self._asked += 1
         return f"{self.turn.id}-ask-{self._asked}"
 
     async def call(self, name: str, display_name: str, **how: Any) -> ToolCall:
-        """Begin a tool call; whoever steers is heard first. See `Turn.tool`.
+        """Begin a tool call, after a steering message if there is one. See `Turn.tool`.
 
         It runs without a question when it was allowed for the session, or when the settings say so.
         """
-        await self.heed(before_call=True)
+        await self.take_steering(before_call=True)
         self._in_text = False
         if how.get("confirmed") is None and self.may_run(name):
             how["confirmed"] = ToolCallConfirmationReason.SETTING.value
         return await self.turn.tool(name, display_name, **how)
 
     def may_run(self, name: str) -> bool:
-        """Whether nobody need be asked before this tool runs."""
+        """Tell whether a tool may run without asking."""
         return self.turn.granted(name) or not self.asks
 
     @property
     def asks(self) -> bool:
-        """Whether the settings let it ask anyone about its tools."""
+        """True if the settings let tools ask first."""
         return self.turn.settings.get(APPROVE) != "always"
 
 
 def words(text: str) -> list[str]:
-    """A text in its words, each with the space after it: joined again, they are the text."""
+    """Return the words of a text, each with the space after it: joined, they are the text."""
     return re.findall(r"\s*\S+\s*", text) or ([text] if text else [])
 
 
 def quoted(text: str, limit: int = 200) -> str:
-    """A text of someone else's, in quotation marks and on one line."""
+    """Return another's text in quotation marks and on one line."""
     line = " ".join(text.split())
     return f"“{line if len(line) <= limit else line[: limit - 1] + '…'}”"
 
 
 def number(text: str, *, most: float, what: str, least: float = 1) -> float:
-    """A number within bounds.
+    """Return a number within bounds.
 
     Raises:
         Misuse: It is no number, or out of bounds.

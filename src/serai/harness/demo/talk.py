@@ -1,4 +1,4 @@
-"""What the demo agent says: text, thoughts, work that takes its time, notices, and how it fails."""
+"""The speech of the demo agent: text, reasoning, long work, notices and failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DemoFailed(SeraiError):
 
 
 async def echo(stage: DemoStage, text: str) -> None:
-    """Answer what is not a command: say it back, and say what this is."""
+    """Answer a text that is no command: repeat it, and explain the agent."""
     said = f"You said {quoted(text)}." if text.strip() else "You said nothing, and that is fine."
     await stage.say(
         f"{said}\n\nI am the demo agent. There is no model behind me: I follow a script, so that you can see "
@@ -54,16 +54,16 @@ async def think(stage: DemoStage, about: str) -> None:
 
 
 async def write(stage: DemoStage, argument: str) -> None:
-    """Stream so many words of Markdown."""
+    """Stream a number of words of Markdown."""
     count = int(number(argument, most=_MOST_WORDS, what="a number of words"))
     pieces = list(itertools.islice(_markdown(), count))
     if sum(piece.count("```") for piece in pieces) % 2:
-        pieces.append("\n```")  # what is said next must not become code
+        pieces.append("\n```")  # the next text must not become code
     await stage.stream(pieces)
 
 
 def _markdown() -> Iterator[str]:
-    """Endless Markdown, word by word: headings and prose, with lists, tables, quotations and code."""
+    """Yield endless Markdown, word by word: headings and prose, with lists, tables, quotations and code."""
     for chapter in itertools.count():
         yield from words(f"{'##' if chapter else '#'} Chapter {chapter + 1}\n\n")
         yield from words(f"{_PROSE}It was **written down**, as `entry {chapter + 1}`.\n\n")
@@ -74,7 +74,7 @@ _WORK = re.compile(r"(?P<seconds>\S+)(\s+every\s+(?P<every>\S+))?", re.IGNORECAS
 
 
 async def work(stage: DemoStage, argument: str) -> None:
-    """Work so long, and tell how far it is; whoever steers is heard at each step."""
+    """Work for a time, and report each step. Steering is taken at each step."""
     found = _WORK.fullmatch(argument)
     if found is None:
         raise Misuse("it needs a number of seconds")
@@ -90,12 +90,12 @@ async def work(stage: DemoStage, argument: str) -> None:
         await asyncio.sleep(min(every, left))
         steps += 1
         await stage.turn.say(f"\n- step {steps}: {clock() - begun:.1f} of {seconds:g} s")
-        await stage.heed()
+        await stage.take_steering()
     await stage.say(f"Done, after {steps} step{'' if steps == 1 else 's'}.")
 
 
 async def usage(stage: DemoStage, argument: str) -> None:
-    """Report so many tokens."""
+    """Report a number of tokens."""
     tokens = int(number(argument, most=_MOST_TOKENS, what="a number of tokens"))
     model = stage.turn.model.id if stage.turn.model else "demo-small"
     await stage.turn.used(
@@ -112,7 +112,7 @@ async def notice(stage: DemoStage, text: str) -> None:
 
 
 async def activity(stage: DemoStage, text: str) -> None:
-    """Say what the session is doing. It stands until the turn ends."""
+    """Show an activity until the turn ends."""
     if not text:
         raise Misuse("it needs a text")
     await stage.turn.activity(text)
@@ -125,12 +125,12 @@ async def fail(_stage: DemoStage, message: str) -> None:
 
 
 async def crash(_stage: DemoStage, _argument: str) -> None:
-    """End the turn with an exception that nobody expected."""
+    """End the turn with an unexpected exception."""
     raise RuntimeError("the demo agent fell over, as it was told to")
 
 
 async def list_attachments(stage: DemoStage, attachments: list[t.MessageAttachment]) -> None:
-    """Say what came with the message."""
+    """List the attachments of the message."""
     count = f"{len(attachments)} attachments" if len(attachments) > 1 else "one attachment"
     await stage.say(
         f"Your message has {count}:\n\n" + "\n".join(f"- {_described(one)}" for one in attachments)

@@ -15,8 +15,7 @@ from serai.ahp import types as t
 from serai.ahp.commands import ContentEncoding
 from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted
-from serai.harness.file_edits import file_edit, made
-from serai.host.tool_call import ToolCall
+from serai.host.tool_call import ToolCall, file_edit, made
 from serai.host.turn import Turn
 
 _NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value
@@ -35,16 +34,16 @@ OPTIONS = [
     _option("deny", "Deny", t.ConfirmationOptionKind.DENY, 1),
     _option("deny-suggest", "Deny, and say what to do instead", t.ConfirmationOptionKind.DENY, 1),
 ]
-"""The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
+"""The answers to a tool that wants to run: two ways to allow it, and two to deny it."""
 
 
-# -- asking first ------------------------------------------------------------------------------------------
+# -- tools that ask first ----------------------------------------------------------------------------------
 
 
-async def _may(
+async def _begin_with_approval(
     stage: DemoStage, name: str, display_name: str, message: str, fields: dict[str, str], **how: Any
 ) -> ToolCall | None:
-    """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
+    """Begin a call that needs an approval; `None` when it was denied, and the denial has been confirmed."""
     call = await stage.call(
         name,
         display_name,
@@ -55,11 +54,11 @@ async def _may(
         options=OPTIONS,
         **how,
     )
-    return await _heard(stage, call)
+    return await _approved(stage, call)
 
 
-async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
-    """Do what the answer to a confirmation asks for, apart from running the tool."""
+async def _approved(stage: DemoStage, call: ToolCall) -> ToolCall | None:
+    """Follow the answer to a confirmation, except for running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
         if call.suggestion:
@@ -71,7 +70,7 @@ async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
 
 
 def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
-    """A field of the call's input, which a person may have changed into anything.
+    """Return a field of the call's input, which a person may have changed to anything.
 
     Without the field it is `otherwise`, or the whole input.
     """
@@ -85,16 +84,18 @@ def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
 
 
 async def _shell(stage: DemoStage, command: str) -> ToolCall | None:
-    return await _may(stage, "shell", "Run a command", f"Run `{command}`", {"command": command})
+    return await _begin_with_approval(
+        stage, "shell", "Run a command", f"Run `{command}`", {"command": command}
+    )
 
 
 async def shell(stage: DemoStage, argument: str) -> None:
-    """Pretend to run a shell command, once someone allows it."""
+    """Pretend to run a shell command, after an approval."""
     call = await _shell(stage, argument or "ls -l")
     if call is None:
         return
     command = _field_of(call, "command")
-    await stage.breathe()
+    await stage.pause()
     await call.done(t.Markdown(markdown=f"Ran `{command}`"), text=f"$ {command}\n{_LISTING}")
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
 
@@ -105,7 +106,9 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
     edits = [file_edit(stage.turn.keep, uri, before, planned.encode())]
     fields = {"path": "notes.md", "text": planned}
-    call = await _may(stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits)
+    call = await _begin_with_approval(
+        stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits
+    )
     if call is None:
         return
     edit = file_edit(stage.turn.keep, uri, before, _field_of(call, "text").encode())
@@ -126,13 +129,13 @@ async def ask_about_result(stage: DemoStage, _argument: str) -> None:
 
 
 async def ask_again(stage: DemoStage, _argument: str) -> None:
-    """Run a tool that needs a second permission when it is half done."""
+    """Run a tool that needs a second approval halfway."""
     call = await _shell(stage, "make install")
     if call is None:
         return
     call.show(t.ToolResultTextContent(text="built; installing needs another permission\n"))
-    await stage.breathe()
-    # Whatever was allowed for the session, this is another question: it is asked each time.
+    await stage.pause()
+    # This is another question than the one allowed for the session, so it is asked each time.
     await call.ready(
         confirmed=None if stage.asks else t.ToolCallConfirmationReason.SETTING.value,
         message="Write outside of the working directory",
@@ -140,35 +143,35 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
         title="Go on and install?",
         options=OPTIONS[:1] + OPTIONS[2:],
     )
-    if await _heard(stage, call) is not None:
+    if await _approved(stage, call) is not None:
         await call.done("Installed", text="built\ninstalled\n")
         await stage.say("Installed, in a manner of speaking.")
 
 
-# -- not asking --------------------------------------------------------------------------------------------
+# -- tools that do not ask ---------------------------------------------------------------------------------
 
 
-async def _freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
-    """Begin a call that nobody need be asked about."""
+async def _begin_freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
+    """Begin a call that needs no approval."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
 async def live_output(stage: DemoStage, _argument: str) -> None:
-    """Show what a tool has so far, while it runs."""
-    call = await _freely(stage, "tests", "Run the tests", "Run five tests")
+    """Show the output of a tool while it runs."""
+    call = await _begin_freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
     for test in ("arrive", "settle in", "eat", "sleep", "leave"):
         shown += f"test {test} … ok\n"
         call.show(t.ToolResultTextContent(text=shown))
-        await stage.breathe()
+        await stage.pause()
     await call.done("Ran five tests", text=f"{shown}5 passed\n", structured={"passed": 5, "failed": 0})
     await stage.say("All five pass. A client that shows live output showed each as it ended.")
 
 
 async def big_output(stage: DemoStage, argument: str) -> None:
-    """Return so many KiB of text."""
+    """Return a number of KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
-    call = await _freely(stage, "read_log", "Read a log", "Read a long log")
+    call = await _begin_freely(stage, "read_log", "Read a log", "Read a long log")
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
     await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
@@ -176,27 +179,34 @@ async def big_output(stage: DemoStage, argument: str) -> None:
 
 async def failing_tool(stage: DemoStage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
-    call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
+    call = await _begin_freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
     await call.done("Could not fetch the page", error="the page is not there")
     await stage.say("The tool failed. That happens; the turn goes on all the same.")
 
 
-# -- for real -----------------------------------------------------------------------------------------------
+# -- real tools ---------------------------------------------------------------------------------------------
+
+
+async def _failed(stage: DemoStage, call: ToolCall, what: str, error: Exception) -> None:
+    """End a call that failed, and say so."""
+    await call.done(what, error=str(error))
+    await stage.say(f"That did not work: {error}")
 
 
 async def run_command(stage: DemoStage, argument: str) -> None:
-    """Run a shell command in a terminal that can be followed, once someone allows it."""
+    """Run a shell command in a terminal that clients can follow, after an approval."""
     if not argument:
         raise Misuse("it needs a command")
-    call = await _may(stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument})
+    call = await _begin_with_approval(
+        stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument}
+    )
     if call is None:
         return
     command = _field_of(call, "command")
     try:
         terminal = await stage.turn.terminal(["sh", "-c", command], title=command, call=call)
     except SeraiError as error:
-        await call.done("Could not run it", error=str(error))
-        await stage.say(f"That did not work: {error}")
+        await _failed(stage, call, "Could not run it", error)
         return
     call.show(terminal.content)
     code = await terminal.wait()
@@ -213,24 +223,25 @@ async def run_command(stage: DemoStage, argument: str) -> None:
 async def read_file(stage: DemoStage, argument: str) -> None:
     """Read a file of the session's folder."""
     uri = _uri(stage.turn, argument)
-    call = await _freely(stage, "read", "Read a file", f"Read {argument}")
+    call = await _begin_freely(stage, "read", "Read a file", f"Read {argument}")
     try:
         read = await stage.turn.read(uri)
     except ProtocolError as error:
-        await call.done("Could not read it", error=str(error))
-        await stage.say(f"I could not read it: {error}")
+        await _failed(stage, call, "Could not read it", error)
         return
     await call.done(f"Read {argument}", text=read.data)
     await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
 
 
 async def save_file(stage: DemoStage, argument: str) -> None:
-    """Write a file of the session's folder, once someone allows it. What it changes becomes a changeset."""
+    """Write a file of the session's folder, after an approval. The change becomes a changeset."""
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
     edits, fields = [await _edit(stage.turn, uri, text)], {"path": name, "text": text}
-    call = await _may(stage, "save", "Write a file for real", f"Write `{name}`", fields, edits=edits)
+    call = await _begin_with_approval(
+        stage, "save", "Write a file for real", f"Write `{name}`", fields, edits=edits
+    )
     if call is None:
         return
     name, text = _field_of(call, "path", name), _field_of(call, "text")
@@ -239,15 +250,14 @@ async def save_file(stage: DemoStage, argument: str) -> None:
         edit = await _edit(stage.turn, uri, text)  # again: the file may have changed in the meantime
         await stage.turn.write(uri, text)
     except (Misuse, ProtocolError) as error:
-        await call.done("Could not write it", error=str(error))
-        await stage.say(f"I could not write it: {error}")
+        await _failed(stage, call, "Could not write it", error)
         return
     await call.done(t.Markdown(markdown=f"Wrote `{name}`"), content=[made(edit)])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
 
 
 async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
-    """What writing a text would change in a file as it is now. One that cannot be read counts as none."""
+    """Return the edit that writes a text into a file as it is now. An unreadable file counts as missing."""
     try:
         read = await turn.read(uri)
     except ProtocolError:
@@ -258,16 +268,15 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
 
 
 async def send_subagent(stage: DemoStage, argument: str) -> None:
-    """Have another demo agent do something, in a session of its own that can be followed."""
+    """Let another demo agent do something, in a session that clients can follow."""
     errand = argument or "write 60"
-    call = await _freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
+    call = await _begin_freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
     try:
         subagent = await stage.turn.delegate("demo", t.UserMessage(text=errand), title=quoted(errand))
         call.show(subagent.content)
         answer = await subagent.answer()
     except SeraiError as error:
-        await call.done("It could not be done", error=str(error))
-        await stage.say(f"That did not work: {error}")
+        await _failed(stage, call, "Could not have it done", error)
         return
     said = "".join(part.content for part in answer.response_parts if isinstance(part, t.MarkdownResponsePart))
     complete = answer.state == t.TurnState.COMPLETE
@@ -281,7 +290,7 @@ async def send_subagent(stage: DemoStage, argument: str) -> None:
 
 
 def _uri(turn: Turn, name: str) -> str:
-    """The URI of a file that is named as people name it: from the session's folder on."""
+    """Return the URI of a file that is named relative to the session's folder."""
     if not name:
         raise Misuse("it needs the name of a file")
     if turn.working_directory is None:
@@ -293,7 +302,7 @@ def _uri(turn: Turn, name: str) -> str:
 
 
 async def of_client(stage: DemoStage, argument: str) -> None:
-    """Call a tool that the active client offers, and say what came of it."""
+    """Call a tool that the active client offers, and report its result."""
     name, _, tool_input = argument.partition(" ")
     if not name:
         raise Misuse("it needs the name of a tool")
@@ -312,10 +321,10 @@ async def of_client(stage: DemoStage, argument: str) -> None:
         confirmed=_NOT_NEEDED,
         client_id=client.client_id,
     )
-    await stage.say(_told(name, await call.result()))
+    await stage.say(_result_text(name, await call.result()))
 
 
-def _told(name: str, result: t.ToolCallResult) -> str:
+def _result_text(name: str, result: t.ToolCallResult) -> str:
     if not result.success:
         return f"`{name}` failed: {result.error.message if result.error else 'it does not say why'}."
     texts = [item.text for item in result.content or () if isinstance(item, t.ToolResultTextContent)]

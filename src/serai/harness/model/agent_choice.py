@@ -1,11 +1,12 @@
-"""Which agent a session has, and the situation it runs in: from its file, `[chat]` and what was asked for.
+"""The choice of a session's agent, and its situation: from its file, `[chat]` and the session's settings.
 
 Also the files of workflows, and the names that they may use on this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,11 @@ SETTINGS = SessionConfigSchema(
         ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
     },
 )
-"""The settings of a model session: its `SessionContext`, and what is taken away from its agent."""
+"""The settings of a model session: its `SessionContext`, and the restrictions of its agent."""
 
 
 def chosen_agent(agent: AgentFile | None, chat: ChatSettings, settings: Mapping[str, Any]) -> AgentFile:
-    """The agent of a session: what its file says, over what `[chat]` says, less what the session takes away.
+    """Return the agent of a session: its file over `[chat]`, restricted by the session's settings.
 
     Raises:
         InvalidParams: A setting would give it more than it has, or is none.
@@ -92,13 +93,13 @@ def chosen_agent(agent: AgentFile | None, chat: ChatSettings, settings: Mapping[
 def situation_of(
     settings: Mapping[str, Any], agent: AgentFile, folder: Path, redactor: Redactor
 ) -> SessionContext:
-    """The situation of a session: what was asked for, over what can be seen from its folder. Reads the disk.
+    """Return the situation of a session: its settings, over what its folder shows. Reads the disk.
 
     Args:
-        settings: What was asked for.
-        agent: The session's agent: its variables hold where the session has none of that name.
+        settings: The session's settings.
+        agent: The session's agent. A variable of the session replaces one of the agent.
         folder: The working directory.
-        redactor: Knows secrets: what holds one is refused.
+        redactor: Finds secrets: a setting that contains one is refused.
 
     Raises:
         InvalidParams: Something is not of its type, or a variable holds a secret.
@@ -126,7 +127,7 @@ def _wrong(error: Exception) -> InvalidParams:
 
 
 def git_ref(folder: Path) -> str | None:
-    """The branch or the commit that a folder's repository is at; `None` without one. Reads the disk."""
+    """Return the branch or the commit of a folder's repository; `None` without one. Reads the disk."""
     for place in (folder, *folder.parents):
         git = place / ".git"
         try:
@@ -140,7 +141,7 @@ def git_ref(folder: Path) -> str | None:
 
 
 def read_document(path: Path, name: str) -> Document:
-    """The document of a file, which is called by a name in messages.
+    """Return the document of a file. Messages call the file by a name.
 
     Raises:
         DocumentInvalid: It is none that is read here.
@@ -157,27 +158,21 @@ def read_document(path: Path, name: str) -> Document:
 def known_here(
     servers: Mapping[str, ModelServer], folder: Path | None, settings_folder: Path | None, *, trusted: bool
 ) -> Known:
-    """What a workflow may name: the tools that there are, the models, and the agents that have files.
+    """Return what a workflow may name: the existing tools and models, and the agents that have files.
 
     Args:
-        servers: The models: `[models]`.
-        folder: The working directory. Its agents count where it is trusted.
+        servers: The servers of models: `[models]`.
+        folder: The working directory. Its agents count if it is trusted.
         settings_folder: The folder of the person's `serai.toml`.
-        trusted: Whether the working directory is.
+        trusted: True if the working directory is trusted.
     """
 
-    def is_agent(slug: str) -> bool:
+    def succeeds(call: Callable[..., object], *args: Any) -> bool:
         try:
-            find_agent(slug, folder, settings_folder, trusted=trusted)
-        except AgentUnknown:
+            call(*args)
+        except (AgentUnknown, ConfigInvalid):
             return False
         return True
 
-    def is_model(model: str) -> bool:
-        try:
-            find_model(servers, model)
-        except ConfigInvalid:
-            return False
-        return True
-
-    return Known(is_tool_name, is_model, is_agent)
+    agent = partial(find_agent, directory=folder, settings=settings_folder, trusted=trusted)
+    return Known(is_tool_name, partial(succeeds, find_model, servers), partial(succeeds, agent))

@@ -1,10 +1,10 @@
-"""The tool calls of a turn: whether each may run, how it runs, and what becomes of it."""
+"""The tool calls of a turn: decides whether each may run, runs it, and reports its result."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,14 +15,13 @@ from serai.ahp import types as t
 from serai.errors import SeraiError
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import Customized
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput, ToolUse
-from serai.host.seat import Seat
+from serai.harness.model.tool import Asking, ModelTool, Preview, ToolAnswer, ToolContext, ToolRequest
+from serai.harness.model.transcript import TurnRecords
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
 from serai.session.messages import SessionContext, SessionMessageRole, ToolCallPart, ToolResultPart
 from serai.session.turn_core import CallBegun, CallDecided, CallEnded, TurnPlan
-from serai.store.contract import RelayWrite
 
 _log = logging.getLogger(__name__)
 
@@ -30,57 +29,47 @@ _NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value
 _SETTING = t.ToolCallConfirmationReason.SETTING.value
 _APPROVE, _DENY = t.ConfirmationOptionKind.APPROVE.value, t.ConfirmationOptionKind.DENY.value
 _ONCE, _SESSION, _PATTERN = "allow-once", "allow-session", "allow-pattern"
-_PUT_OFF = "Not run: a message came in first. Call the tool again if it is still wanted."
+_SKIPPED = "Not run: a message came in first. Call the tool again if it is still wanted."
 _DOUBT = "The host was stopped while this ran. Nobody knows whether it was done."
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn works with."""
+    """All that a turn works with."""
 
     models: ModelClient
     plan: TurnPlan
     agent: AgentFile
-    """The agent, as the session has narrowed it."""
+    """The agent, as the session has restricted it."""
     situation: SessionContext
     folder: Path
     system: str
-    """What stands before all messages."""
-    tools: Mapping[str, Tool]
+    """The system prompt."""
+    tools: Mapping[str, ModelTool]
     max_messages: int
     customized: Customized
-    """What the session's customisations bring. Its tools are among `tools`."""
+    """The session's customisations. Their tools are among `tools`."""
 
 
-class Calls:
+class CallRunner:
     """Decides about the calls of one turn, and runs them.
 
     Args:
-        turn: Where they are shown, and where someone is asked.
-        setup: The tools that there are.
-        record: Writes a step down, with changes of the tables.
-        say: Adds to the transcript. Returns what writes it.
-        seat: What the session has beside its turns.
+        turn: The turn that shows the calls, and in which a person is asked.
+        setup: The agent and its tools.
+        records: The records of the turn.
     """
 
-    def __init__(
-        self,
-        turn: Turn,
-        setup: TurnSetup,
-        record: Callable[..., None],
-        say: Callable[[SessionMessageRole, Sequence[ToolResultPart]], RelayWrite],
-        seat: Seat,
-    ) -> None:
+    def __init__(self, turn: Turn, setup: TurnSetup, records: TurnRecords) -> None:
         self._turn = turn
         self._setup = setup
-        self._record = record
-        self._say = say
-        self._seat = seat
-        self._shown: dict[str, ToolCall] = {}
+        self._records = records
+        self._seat = records.seat
+        self._tool_calls: dict[str, ToolCall] = {}
         self._previews: dict[str, Preview] = {}
 
     async def decide(self, call: ToolCallPart) -> None:
-        """Find out whether a call may run. A wrong one ends here: the model is told what is wrong."""
+        """Decide whether a call may run. A wrong call ends here, and the model is told what is wrong."""
         shown = await self._show(call)
         tool = self._setup.tools.get(call.name)
         if tool is None:
@@ -88,7 +77,7 @@ class Calls:
             await self._end(call, shown, f"there is no tool {call.name!r}; there are: {known}", misuse=True)
             return
         try:
-            use = _read(tool, call)
+            use = _read_request(tool, call)
         except ValueError as error:
             await self._end(call, shown, str(error), misuse=True)
             return
@@ -107,12 +96,12 @@ class Calls:
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return
         self._remember(shown, use.pattern())
-        # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
+        # Clients were shown the input with masked secrets: shown so again after a restart, it is no edit.
         is_as_shown = shown.input == self._seat.mask(_written(call))
         edited = None if is_as_shown else _edited(shown.input, call)
-        self._record(CallDecided(call_id=call.id, input=edited))
+        self._records.record(CallDecided(call_id=call.id, input=edited))
 
-    async def _ask(self, tool: Tool, pattern: str, shown: ToolCall, preview: Preview) -> None:
+    async def _ask(self, tool: ModelTool, pattern: str, shown: ToolCall, preview: Preview) -> None:
         confirmed = None
         if tool.asking is Asking.NEVER:
             confirmed = _NOT_NEEDED
@@ -128,7 +117,7 @@ class Calls:
         )
 
     def _remember(self, shown: ToolCall, pattern: str) -> None:
-        """Keep with the session what a person has allowed for all of it."""
+        """Keep what a person has allowed for the whole session."""
         if shown.option == _SESSION:
             self._turn.grant(shown.name)
         elif shown.option == _PATTERN:
@@ -138,7 +127,7 @@ class Calls:
         return self._turn.granted(name) or (bool(pattern) and self._turn.granted(_grant(name, pattern)))
 
     async def run(self, call: ToolCallPart) -> None:
-        """Run a call that may run. What it is about to do is written down first."""
+        """Run an approved call. Its beginning is written down first."""
         shown = await self._show(call)
         tool = self._setup.tools.get(call.name)
         if tool is None:
@@ -148,48 +137,48 @@ class Calls:
         if (refusal := await hooks.before_call(call.name, call.input)) is not None:
             await self._end(call, shown, refusal)
             return
-        self._record(CallBegun(call_id=call.id))
+        self._records.record(CallBegun(call_id=call.id))
         await self._seat.kept()
         try:
-            output = await _read(tool, call).run(self._context(shown))
+            output = await _read_request(tool, call).run(self._context(shown))
         except (SeraiError, ValueError) as error:
-            output = ToolOutput(str(error), is_error=True)
+            output = ToolAnswer(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
             _log.exception("the tool %s failed", call.name)
-            output = ToolOutput(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
+            output = ToolAnswer(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
         if not output.is_error and (said := await hooks.after_call(call.name, call.input, output.text)):
             output = output._replace(text=f"{output.text}\n\n[A hook says: {said}]")
         await self._end(call, shown, output.text, is_error=output.is_error, content=output.content)
 
     async def settle_doubt(self, call: ToolCallPart) -> None:
-        """A call had begun when the host was stopped: run it again where that does no harm, else ask."""
+        """Settle a call that had begun when the host was stopped: repeat it if that is harmless, else ask."""
         tool = self._setup.tools.get(call.name)
-        if tool is not None and (tool.is_idempotent or await self._may_repeat(call)):
+        if tool is not None and (tool.is_idempotent or await self._asks_to_repeat(call)):
             await self.run(call)
         else:
             await self._end(call, await self._show(call), _DOUBT)
 
-    async def _may_repeat(self, call: ToolCallPart) -> bool:
+    async def _asks_to_repeat(self, call: ToolCallPart) -> bool:
         what = f"{_DOUBT} It was {call.name} with {json.dumps(call.input, ensure_ascii=False)}"
         return await ask_yes_or_no(self._turn, f"{self._turn.id}-doubt-{call.id}", what, "Run it again?")
 
-    async def put_off(self, calls: Sequence[ToolCallPart]) -> None:
-        """Calls that have not begun are not carried out: a message came in first."""
+    async def skip(self, calls: Sequence[ToolCallPart]) -> None:
+        """End calls that have not begun, because a message came in first."""
         for call in calls:
-            await self._end(call, await self._show(call), _PUT_OFF)
+            await self._end(call, await self._show(call), _SKIPPED)
 
     # -- one call ------------------------------------------------------------------------------------------
 
     async def _show(self, call: ToolCallPart) -> ToolCall:
-        """The call as clients see it. One that stood there before a restart is found again."""
-        shown = self._shown.get(call.id) or await self._turn.found_call(call.id)
+        """Return the call as clients see it. A call from before a restart is found again."""
+        shown = self._tool_calls.get(call.id) or await self._turn.found_call(call.id)
         written = _written(call)
         if shown is None:
             tool = self._setup.tools.get(call.name)
             shown = self._turn.begin_call(call.name, tool.title if tool else call.name, call_id=call.id)
             shown.grow(written)
         shown.input = shown.input or written
-        self._shown[call.id] = shown
+        self._tool_calls[call.id] = shown
         return shown
 
     def _context(self, shown: ToolCall) -> ToolContext:
@@ -208,20 +197,20 @@ class Calls:
         is_denied: bool = False,
         content: Sequence[t.ToolResultContent] = (),
     ) -> None:
-        """Tell what became of a call: to the model, and to whoever looks. Secrets in it are masked."""
+        """End a call, and tell the model and the clients its result. Secrets in it are masked."""
         output = self._seat.mask(output)
         if not shown.approved and not is_denied:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
         result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)
         step = CallEnded(call_id=call.id, is_misuse=misuse)
-        self._record(step, self._say(SessionMessageRole.TOOL, [result]))
+        self._records.record(step, self._records.say(SessionMessageRole.TOOL, [result]))
         if not is_denied:
             done = f"{call.name} failed" if is_error else f"Called {call.name}"
             await shown.done(done, text=output, content=list(content), error=output if is_error else None)
 
 
-def _read(tool: Tool, call: ToolCallPart) -> ToolUse:
-    """The use of a tool that a call describes.
+def _read_request(tool: ModelTool, call: ToolCallPart) -> ToolRequest:
+    """Return the request that a call describes.
 
     Raises:
         ValueError: Its input does not fit.
@@ -255,7 +244,7 @@ def _written(call: ToolCallPart) -> str:
 
 
 def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:
-    """The input that a person has changed; `None` when it is as the model wrote it."""
+    """Return the input that a person has changed; `None` when it is as the model wrote it."""
     try:
         edited = json.loads(text or "")
     except ValueError:
@@ -267,7 +256,7 @@ def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:
 
 
 async def ask_yes_or_no(turn: Turn, request_id: str, why: str, question: str) -> bool:
-    """Ask a person to decide. A question that stands open under this id already is not asked again."""
+    """Ask a person to decide. A question that is open under this id already is not asked again."""
     asked = t.SessionInputBooleanQuestion(id="yes", message=question, required=True)
     answers = await turn.ask(t.SessionInputRequest(id=request_id, message=why, questions=[asked]))
     match answers.answers.get("yes"):

@@ -1,12 +1,14 @@
-"""Asks models. A request is sent once; what comes back is text as it grows, and last the whole answer.
+"""Asks models, and computes the cost. A request yields text as it grows, and last the whole answer.
 
-What a model costs is known, too: as the person's file says, else as the list `genai-prices` does.
+Prices are those of the person's file, else those of the list `genai-prices`.
 
-client = ModelClient(configuration.models, redactor)
-async with aclosing(client.ask(request)) as answer:
-    async for piece in answer:
-        ...  # TextPart, ReasoningPart; last the LlmReply
-await client.aclose()
+For example:
+
+    client = ModelClient(configuration.models, redactor)
+    async with aclosing(client.ask(request)) as answer:
+        async for piece in answer:
+            ...  # TextPart, ReasoningPart; last the LlmReply
+    await client.aclose()
 """
 
 from __future__ import annotations
@@ -15,26 +17,26 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
-from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from serai.config.keys import resolve_secret
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.budget import MicrocentPrice, most_input_tokens, settled_cost, worst_cost
-from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
+from serai.session.messages import LlmReply, LlmRequest, LlmUsage, MediaPart, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
     from serai.harness.model.vendors import AnyModel
 
 Piece: TypeAlias = TextPart | ReasoningPart | LlmReply
-"""What comes of a request: pieces of text, and last the whole answer."""
+"""A piece of an answer: text, and last the whole answer."""
 
 _SILENCE = 300.0
-"""How many seconds a model may say nothing: some think for minutes before they speak."""
+"""Longest silence of a model, in seconds: some think for minutes before they speak."""
 _EXTRAS = {ModelKind.OPENAI: "models", ModelKind.ANTHROPIC: "anthropic", ModelKind.GOOGLE: "google"}
 
 
@@ -43,8 +45,8 @@ class ModelClient:
 
     Args:
         servers: The servers, by name.
-        redactor: Learns each key before it is used, and masks what servers say of failures.
-        silence: How many seconds a model may say nothing.
+        redactor: Learns each key before it is used, and masks the error messages of servers.
+        silence: Longest silence of a model, in seconds.
     """
 
     def __init__(
@@ -69,8 +71,8 @@ class ModelClient:
     async def ask(self, request: LlmRequest) -> AsyncGenerator[Piece]:
         """Ask a model.
 
-        Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
-        none of the model's time.
+        Cancelling ends the request at once, and so does closing the generator. The time of a slow reader does
+        not count as silence of the model.
 
         Raises:
             ModelFailure: There is no answer, or no whole one.
@@ -95,10 +97,10 @@ class ModelClient:
             failure = ModelFailure(problem, failure=FailureKind.TIMEOUT)
         except ModelFailure as error:
             failure = error
-        except Exception as error:  # noqa: BLE001 - vendors' libraries raise what they like
+        except Exception as error:  # noqa: BLE001 - vendors' libraries raise anything
             failure = failure_of(error, request.model)
         if failure.failure is FailureKind.AUTHENTICATION:
-            self._models.pop(request.model, None)  # the next request looks for the key anew
+            self._models.pop(request.model, None)  # the next request reads the key again
         raise ModelFailure(
             self._redactor.redact(failure.message),
             failure=failure.failure,
@@ -108,14 +110,19 @@ class ModelClient:
         )
 
     def reservation(self, request: LlmRequest) -> int | None:
-        """Microcents that a request may cost at most; `None` when nobody knows its price."""
-        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
-        return None if price is None else worst_cost(request, price)
+        """Return the microcents that a request may cost at most; `None` when nobody knows its price."""
+        worst = LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
+        return cost_of(find_model(self._servers, request.model), worst)
 
     def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
-        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
-        price = price_of(find_model(self._servers, model), usage.input_tokens)
-        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
+        """Return the microcents that an answer cost, of those reserved for it; `None` when nobody knows.
+
+        Where a server does not say what it took, all that was reserved is spent.
+        """
+        is_known = usage.input_tokens or usage.output_tokens
+        if reserved is None or not is_known:
+            return reserved
+        return cost_of(find_model(self._servers, model), usage)
 
     async def _open(self, name: str) -> AnyModel:
         async with self._opening:
@@ -148,39 +155,69 @@ class ModelClient:
             return opened
 
 
-def price_of(model: ModelRef, input_tokens: int) -> MicrocentPrice | None:
-    """The price of a model for a request of this size; `None` when nobody knows it.
+# -- what requests cost, in whole microcents (1e-8 dollar), always rounded up ------------------------------
 
-    The list comes with pydantic-ai and is read without a network. It tells what vendors take at their own
+# Before a request leaves, its worst case is reserved; when its answer says what it took, that is the cost. So
+# what was spent and reserved is never less than what is owed, and a request that might not fit is not sent.
+
+_MICROCENTS_PER_DOLLAR = 10**8
+
+_TOKENS_OF_REQUEST = 256
+"""Tokens that servers add to a request of their own, such as instructions for tools."""
+_TOKENS_OF_PART = 32
+"""Tokens of the marks around a message, a call, a result or a tool."""
+_TOKENS_OF_IMAGE = 16_384
+"""Tokens of one image: more than any vendor counts."""
+
+
+def cost_of(model: ModelRef, usage: LlmUsage) -> int | None:
+    """Return what a request costs at a model, in microcents; `None` when nobody knows the price.
+
+    The list comes with pydantic-ai and is read without a network. It has the prices of vendors at their own
     addresses: a server elsewhere is looked up by its address, not by the names of its models, which may be
     anyone's. The first look takes a moment: the list is large.
     """
-    told = model.server.prices.get(model.id)
-    if told is not None:
-        return MicrocentPrice.of_dollars(told.input, told.output)
+    own = model.server.prices.get(model.id)
+    if own is not None:  # by their texts: 0.15 is meant as it is written
+        asked, said = Decimal(str(own.input)), Decimal(str(own.output))
+        return _microcents((usage.input_tokens * asked + usage.output_tokens * said) / 10**6)
     try:
-        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - no session needs it before
+        from genai_prices import Usage  # noqa: PLC0415 - no session needs it before
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - the same
     except ImportError:
         return None
     url = model.server.base_url
+    tokens = Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=min(usage.cache_read_tokens, usage.input_tokens),
+    )
     vendor = None if url else model.server.kind.value
     try:
-        _, found = get_snapshot().find_provider_model(model.id, None, vendor, url)
+        found = get_snapshot().calc(tokens, model.id, vendor, url, None)
     except LookupError:
         return None
-    prices: Any = found.get_prices(datetime.now(UTC))
-    told_in, told_out, told_cached = (
-        _for_size(getattr(prices, name, None), input_tokens)
-        for name in ("input_mtok", "output_mtok", "cache_read_mtok")
+    price = found.model_price
+    is_whole = price.input_mtok is not None and price.output_mtok is not None
+    return _microcents(found.total_price) if is_whole else None
+
+
+def _microcents(dollars: Decimal) -> int:
+    """Return an amount of dollars in whole microcents, rounded up."""
+    return int((dollars * _MICROCENTS_PER_DOLLAR).to_integral_value(ROUND_CEILING))
+
+
+def most_input_tokens(request: LlmRequest) -> int:
+    """Return more tokens than a request can have: no tokenizer makes more than one of a byte of its JSON."""
+    parts = [part for message in request.messages for part in message.content]
+    marks = _TOKENS_OF_PART * (len(request.messages) + len(parts) + len(request.tools))
+    media = [part for part in parts if isinstance(part, MediaPart)]
+    # Pages of a document become text and an image each: twice its bytes is more than that.
+    shown = sum(
+        _TOKENS_OF_IMAGE
+        if part.media_type.startswith("image/")
+        else 2 * len(request.media.get(part.handle, b""))
+        for part in media
     )
-    if told_in is None or told_out is None:
-        return None
-    return MicrocentPrice.of_dollars(told_in, told_out, told_cached)
-
-
-def _for_size(price: Any, input_tokens: int) -> Decimal | None:
-    """A price in dollars. Some vendors take more for all tokens of a request that is large."""
-    if price is None or isinstance(price, Decimal):
-        return price
-    reached = [tier.price for tier in price.tiers if input_tokens > tier.start]
-    return reached[-1] if reached else price.base
+    written = len(msgspec.json.encode((request.system, parts, request.tools)))
+    return _TOKENS_OF_REQUEST + marks + shown + written

@@ -1,8 +1,8 @@
-"""What the customisations of a session bring into one turn: rules, skills, prompts, hooks and servers.
+"""The customisations of a session in one turn: rules, skills, prompts, hooks and servers.
 
-It is put together when a turn begins, so what people switch on or off holds from the next turn. Which rules
-are in force follows from what the model sees: from the files that the conversation is about, and from who has
-taken which rule in it. So a turn that is taken up again has the same rules.
+They are collected when a turn begins, so what people switch on or off counts from the next turn. The rules in
+force follow from what the model sees: from the files that the conversation is about, and from the rules that
+were taken in it. So a turn that is continued after a restart has the same rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from serai.contract.record import tool_schema
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks
-from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, ForeignRequest, ModelTool, ToolAnswer, ToolRequest
 from serai.host.turn import Turn
 from serai.machine.watch.globs import PathFilter
 from serai.session.messages import (
@@ -37,7 +37,7 @@ from serai.session.messages import (
 from serai.uris import path_of
 
 _MOST_TEXT = 128 * 1024
-"""How many characters of one rule, skill or prompt a model sees."""
+"""Most characters of one rule, skill or prompt that a model sees."""
 _NOTHING = PathFilter([""])
 _PLACE_OF_ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\{\{\s*args\s*\}\}|\$([1-9])")
 _READ_RULE = "read_rule"
@@ -48,9 +48,9 @@ class _Rule(NamedTuple):
     is_always: bool
     globs: tuple[str, ...]
     files: PathFilter | None
-    """The files that it is for; `None` for all."""
+    """The files that the rule is for; `None` for all."""
     mention: re.Pattern[str]
-    """How a person names it."""
+    """The pattern by which a person names the rule."""
 
     @property
     def title(self) -> str:
@@ -58,7 +58,7 @@ class _Rule(NamedTuple):
         return f"{self.definition.name}{only}"
 
     def is_in_force(self, files: Iterable[str], taken: Collection[str], typed: str) -> bool:
-        """Whether it holds: for its files only, and when it says so itself or someone has taken it."""
+        """Tell whether the rule holds: for its files only, and if it always holds or someone has taken it."""
         if self.files is not None and not any(self.files.passes(file) for file in files):
             return False
         return self.is_always or self.definition.name in taken or self.mention.search(typed) is not None
@@ -66,30 +66,32 @@ class _Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Customized:
-    """What a turn has of the session's customisations."""
+    """The session's customisations, as one turn has them."""
 
-    tools: tuple[Tool, ...]
-    """`read_rule` and `use_skill`, where there is something for them."""
+    tools: tuple[ModelTool, ...]
+    """The tools `read_rule` and `use_skill`, if there is something for them."""
     servers: tuple[Definition, ...]
     """The MCP servers that may run."""
     hooks: Hooks
     rules: tuple[_Rule, ...]
     skills: tuple[Definition, ...]
-    """Those that the model may use."""
+    """The skills that the model may use."""
     called: str
-    """What the person has called by its name, in whole."""
+    """The whole text of what the person has called by its name."""
     files: frozenset[str]
-    """The files that the person has before them, or has attached."""
+    """The files that the person has open or has attached."""
     folder: Path
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
-        """What stands beside the system prompt, given what the model is going to see."""
-        calls = list(_ran(seen))
+        """Return the text beside the system prompt, given what the model is going to see."""
+        calls = list(_successful_calls(seen))
         files = self.files | {
-            _named(self.folder, path) for call in calls if isinstance(path := call.input.get("path"), str)
+            _relative_path(self.folder, path)
+            for call in calls
+            if isinstance(path := call.input.get("path"), str)
         }
         taken = {str(call.input.get("name")) for call in calls if call.name == _READ_RULE}
-        typed = "\n".join(_typed(seen))
+        typed = "\n".join(_typed_texts(seen))
         in_force = [rule for rule in self.rules if rule.is_in_force(files, taken, typed)]
         shown = {rule.definition.child.id for rule in in_force}
         offered = [
@@ -98,8 +100,8 @@ class Customized:
             if not rule.is_always and rule.definition.child.id not in shown
         ]
         sections = [f"# Rule: {rule.title}\n\n{await _read(rule.definition)}" for rule in in_force]
-        sections += _list("Rules that you may take up with read_rule, where one bears on the task", offered)
-        sections += _list("Skills that you may read with use_skill, where one fits the task", self.skills)
+        sections += _listed("Rules that you may take up with read_rule, where one bears on the task", offered)
+        sections += _listed("Skills that you may read with use_skill, where one fits the task", self.skills)
         sections += [f"# Context from hooks\n\n{said}" for said in self.hooks.context]
         return "\n\n".join([*sections, self.called] if self.called else sections)
 
@@ -107,11 +109,11 @@ class Customized:
 async def customized(
     turn: Turn, situation: SessionContext, session: str, environ: Mapping[str, str]
 ) -> Customized:
-    """Put together what a turn has. Nothing runs yet.
+    """Collect the customisations of a turn. Nothing runs yet.
 
     Args:
         turn: The turn.
-        situation: The working directory, and the files that the person has before them.
+        situation: The working directory, and the files that the person has open.
         session: The session's URI.
         environ: The environment of hooks, without secrets.
     """
@@ -132,7 +134,7 @@ async def customized(
     rule_tool = "Take up one of the rules that are offered. Its text is then among your instructions."
     skill_tool = "Read what one of the skills that are listed says, and do as it says."
     tools = [
-        *_by_name_tool(_READ_RULE, "rule", rule_tool, chosen, _taken_up),
+        *_by_name_tool(_READ_RULE, "rule", rule_tool, chosen, _when_in_force),
         *_by_name_tool("use_skill", "skill", skill_tool, skills, _read),
     ]
     open_files = [situation.active_file, situation.selection.file if situation.selection else None]
@@ -144,8 +146,10 @@ async def customized(
         hooks=Hooks(definitions, folder, environ, session, turn.notice),
         rules=rules,
         skills=tuple(skills.values()),
-        called=await _called(message.text, for_people),
-        files=frozenset(_named(folder, path) for path in [*open_files, *_attached(message)] if path),
+        called=await _called_text(message.text, for_people),
+        files=frozenset(
+            _relative_path(folder, path) for path in [*open_files, *_attached_uris(message)] if path
+        ),
         folder=folder,
     )
 
@@ -161,41 +165,41 @@ def _rule(definition: Definition, child: t.RuleCustomization) -> _Rule:
 
 
 def _filter(globs: Sequence[str]) -> PathFilter | None:
-    """Which files globs are about. One without a slash means names in every folder."""
+    """Return the filter of some globs. A glob without a slash means names in every folder."""
     try:
         return PathFilter([glob if "/" in glob else f"**/{glob}" for glob in globs]) if globs else None
-    except InvalidParams:  # no file is meant for certain
+    except InvalidParams:  # a broken glob means no file
         return _NOTHING
 
 
-def _typed(seen: Sequence[SessionMessage]) -> Iterator[str]:
-    """What people have typed: it comes before what is attached to it."""
+def _typed_texts(seen: Sequence[SessionMessage]) -> Iterator[str]:
+    """Yield the texts that people have typed. These come before attachments."""
     for message in seen:
         if message.role is SessionMessageRole.USER:
             yield from (part.text for part in message.content[:1] if isinstance(part, TextPart))
 
 
-def _ran(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
-    """The calls that were made and that did not fail, and those that are under way."""
+def _successful_calls(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
+    """Yield the calls that did not fail, including those that still run."""
     parts = [part for message in seen for part in message.content]
     failed = {part.id for part in parts if isinstance(part, ToolResultPart) and part.is_error}
     return (part for part in parts if isinstance(part, ToolCallPart) and part.id not in failed)
 
 
-def _attached(message: t.UserMessage) -> Iterator[str]:
+def _attached_uris(message: t.UserMessage) -> Iterator[str]:
     for attachment in message.attachments or ():
         if isinstance(attachment, t.MessageResourceAttachment):
             yield attachment.uri
 
 
-def _named(folder: Path, path: str) -> str:
-    """A file as globs name it: from the working directory on."""
+def _relative_path(folder: Path, path: str) -> str:
+    """Return a file's path relative to the working directory, as globs name it."""
     with suppress(ProtocolError):  # it is no URI
         path = str(path_of(path))
     return os.path.relpath(folder / path.replace("\0", ""), folder)
 
 
-# -- what is called by its name ----------------------------------------------------------------------------
+# -- skills and prompts by name ----------------------------------------------------------------------------
 
 
 class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -204,39 +208,41 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _by_name_tool(
     name: str, kind: str, description: str, known: Mapping[str, Any], told: Callable[[Any], Awaitable[str]]
-) -> list[Tool]:
-    """A tool for what can be named; none where there is nothing. `told` is what the model hears of one."""
+) -> list[ModelTool]:
+    """Return a tool that takes a name, if any names are known. `told` returns what the model reads."""
 
-    def read(given: Mapping[str, Any]) -> ToolUse:
+    def read(given: Mapping[str, Any]) -> ToolRequest:
         named = msgspec.convert(given, _Named).name
 
-        async def call() -> ToolOutput:
+        async def call() -> ToolAnswer:
             if (one := known.get(named)) is None:
                 there = ", ".join(known)
-                return ToolOutput(f"there is no {kind} {named!r}; there are: {there}", is_error=True)
-            return ToolOutput(await told(one))
+                return ToolAnswer(f"there is no {kind} {named!r}; there are: {there}", is_error=True)
+            return ToolAnswer(await told(one))
 
-        return ForeignUse(f"Take the {kind} {named}", call)
+        return ForeignRequest(f"Take the {kind} {named}", call)
 
     title, schema = f"Take a {kind}", tool_schema(_Named)
-    return [Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []
+    return (
+        [ModelTool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []
+    )
 
 
-async def _taken_up(rule: _Rule) -> str:
-    """When a rule that the model takes up holds: its text is among the instructions then."""
+async def _when_in_force(rule: _Rule) -> str:
+    """Return the sentence that says when a rule holds: its text is among the instructions then."""
     when = f"while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else "from now on"
     return f"The text of {rule.definition.name} is among your instructions {when}."
 
 
 def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
-    """Those that can be called. Of two with the same name, the first counts."""
+    """Return definitions by their names. Of two with the same name, the first counts."""
     found: dict[str, Definition] = {}
     for one in definitions:
         found.setdefault(one.name, one)
     return found
 
 
-def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
+def _listed(title: str, definitions: Iterable[Definition]) -> list[str]:
     lines = [
         f"- {one.name}: {' '.join((getattr(one.child, 'description', None) or '').split())}"
         for one in definitions
@@ -244,9 +250,9 @@ def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
     return ["\n".join([f"# {title}", "", *lines])] if lines else []
 
 
-async def _called(text: str, known: Mapping[str, Definition]) -> str:
-    """What a person calls with `/name arguments` at the beginning of a message; empty when nothing."""
-    for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin as another one
+async def _called_text(text: str, known: Mapping[str, Definition]) -> str:
+    """Return the text that a person calls by a message that begins with `/name arguments`; else nothing."""
+    for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin with another name
         if re.match(rf"/{re.escape(name)}(?!\S)", text):
             body = _with_arguments(await _read(known[name]), text[len(name) + 1 :].strip())
             return f"# The person has called /{name}\n\nDo as it says:\n\n{body}"
@@ -254,7 +260,7 @@ async def _called(text: str, known: Mapping[str, Definition]) -> str:
 
 
 def _with_arguments(body: str, arguments: str) -> str:
-    """A prompt with its arguments where it wants them, else after it."""
+    """Return a prompt with its arguments inserted, or behind it."""
     words = ["", *arguments.split()]
 
     def put(found: re.Match[str]) -> str:
@@ -267,7 +273,7 @@ def _with_arguments(body: str, arguments: str) -> str:
 
 
 async def _read(definition: Definition) -> str:
-    """What a rule, a skill or a prompt says; and of a skill, where its files are."""
+    """Return the text of a rule, a skill or a prompt; for a skill, also where its files are."""
     try:
         body = (await asyncio.to_thread(definition.body)).strip()
     except FileUnreadable as error:

@@ -35,12 +35,12 @@ from serai.harness.model.agent_choice import SETTINGS, chosen_agent, known_here,
 from serai.harness.model.calls import TurnSetup
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.tool import Tool
+from serai.harness.model.tool import ModelTool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
-from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
+from serai.harness.model.transcript import Transcript, TurnRecords, message_write, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.host.agents import HostContext
+from serai.host.agents import HostContext, LimitedHarness
 from serai.host.session.deliveries import user_message
 from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
@@ -63,36 +63,24 @@ CAPABILITIES = c.AgentSessionCapabilities(
     events=c.EventCapabilities(emits=c.OBSERVED_BY_HOST),
     lifecycle=c.LifecycleCapabilities(release=True),
 )
-"""What a session with a model can do. The host adds what it does for all."""
+"""The capabilities of a model session. The host adds those that it gives to all sessions."""
 
 
-class ExaminingHarness:
-    """What harnesses have in common that look at a session before it is made."""
-
-    in_process = True
-    """It reads its input from the journal: what is committed there has got to it."""
-
-    async def learn(self) -> None:
-        """See `LimitedHarness`: all is known."""
-
-    def problem_with(self, name: str, value: Any) -> str | None:
-        """See `LimitedHarness`: `examine` has looked at all of it."""
-        del name, value
-        return None
-
-
-class ModelHarness(ExaminingHarness):
+class ModelHarness(LimitedHarness):
     """Makes agents of models and files.
 
     Args:
-        servers: The models that there are: `[models]`.
-        chat: What holds where an agent does not say otherwise: `[chat]`.
+        servers: The servers of models: `[models]`.
+        chat: The defaults of agents: `[chat]`.
         redactor: Learns the keys of models, and finds secrets where none may be.
         settings_folder: The folder of the person's `serai.toml`: agents are in `agents/` beside it.
-        is_trusted: Whether a person trusts a folder, and so the agents in it. It may read files.
+        is_trusted: Tells whether a person trusts a folder, and so the agents in it. It may read files.
     """
 
     name = "model"
+    in_process = True
+    """True: it reads its input from the journal, so what is committed there has got to it."""
+    takes_up_turns = True
     schema = SETTINGS
     capabilities = CAPABILITIES
 
@@ -107,11 +95,11 @@ class ModelHarness(ExaminingHarness):
     ) -> None:
         self._settings_folder = settings_folder
         self.is_trusted = is_trusted
-        """Whether a person trusts a folder."""
+        """Function that tells whether a person trusts a folder."""
         self._servers = servers
         self._chat = chat
         self._redactor = redactor
-        for server in servers.values():  # also of those that nobody asks: no tool is started with a key
+        for server in servers.values():  # also keys of unused servers: no tool is started with a key
             if (name := server.key_variable) and (key := os.environ.get(name)):
                 redactor.register(name, key.strip())
         self._models = ModelClient(servers, redactor)
@@ -119,7 +107,7 @@ class ModelHarness(ExaminingHarness):
 
     @property
     def info(self) -> AgentInfo:
-        """What the root channel lists: the models that `serai.toml` names."""
+        """The agent in the root channel's list, with the models that `serai.toml` names."""
         models = [
             SessionModelInfo(id=f"{name}:{one}", provider=self.name, name=f"{one} ({name})")
             for name, server in self._servers.items()
@@ -153,7 +141,7 @@ class ModelHarness(ExaminingHarness):
     # -- a new session -------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `TranscriptHarness`: the agent, the model, what is narrowed, and that no variable is secret."""
+        """See `TranscriptHarness`: checks agent, model and restrictions, and the variables for secrets."""
         if params.fork is not None:
             return
         uri = params.agent.uri if params.agent else None
@@ -167,7 +155,7 @@ class ModelHarness(ExaminingHarness):
         directory: str | None,
         model: str | None,
     ) -> AgentSessionRecord:
-        """A new session's record but for its id.
+        """Return a new session's record, without its id.
 
         Raises:
             InvalidParams: There cannot be such a session.
@@ -191,7 +179,7 @@ class ModelHarness(ExaminingHarness):
         folder: Path,
         model: str | None = None,
     ) -> AgentSessionRecord:
-        """What an agent works by, frozen, but for an id: what its file says, over `[chat]`. Reads the disk.
+        """Return the frozen record of an agent, without an id: its file over `[chat]`. Reads the disk.
 
         Raises:
             InvalidParams: A setting cannot be, or there is no such model.
@@ -215,11 +203,11 @@ class ModelHarness(ExaminingHarness):
         )
 
     def known(self, folder: Path) -> Known:
-        """What a workflow in a folder may name. It reads the disk when it is asked."""
+        """Return what a workflow in a folder may name. The disk is read when a name is looked up."""
         return known_here(self._servers, folder, self._settings_folder, trusted=self.is_trusted(folder))
 
     def agent_file(self, named: str, folder: Path) -> AgentFile:
-        """An agent that has a file, by the URI or the path of that, or by its slug. Reads the disk.
+        """Return the agent of a file, found by its URI, its path or its slug. Reads the disk.
 
         Raises:
             InvalidParams: There is no such agent, or it has a tool that is none.
@@ -237,7 +225,7 @@ class ModelHarness(ExaminingHarness):
             raise InvalidParams(str(error), field="params.model") from None
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> ModelSession:
-        """Make the agent of one session. What was frozen when it began is read from its row."""
+        """Make the agent of one session. Its frozen record is read from its row."""
         seat, uri = context.seat, context.session
         if not (rows := await seat.rows("agent_session", uri)):
             await self._begin(settings, context)
@@ -248,7 +236,7 @@ class ModelHarness(ExaminingHarness):
         return ModelSession(context, self, record, transcript)
 
     async def _begin(self, settings: Mapping[str, Any], context: HostContext) -> None:
-        """Write down what a new session goes by. A fork has what was said before, not its cost."""
+        """Store the record of a new session. A fork has the earlier messages, and not their cost."""
         seat, uri, writes = context.seat, context.session, list[RelayWrite]()
         source = seat.forked_from.session if seat.forked_from is not None else ""
         if theirs := await seat.rows("agent_session", source):
@@ -267,7 +255,7 @@ class ModelHarness(ExaminingHarness):
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `TranscriptHarness`: the person's message, and which deliveries the turn answers."""
+        """See `TranscriptHarness`: writes the person's message, and the deliveries that the turn answers."""
         turn_id = action.turn_id
         content, blobs = user_content(action.user_message, session)
         role = SessionMessageRole.USER
@@ -278,7 +266,7 @@ class ModelHarness(ExaminingHarness):
     async def set_up(
         self, context: HostContext, turn: Turn, record: AgentSessionRecord, servers: McpServers
     ) -> TurnSetup:
-        """Put together what a turn works with, given whose it is.
+        """Return all that a turn works with.
 
         Raises:
             TurnStopped: There cannot be such a turn.
@@ -292,7 +280,7 @@ class ModelHarness(ExaminingHarness):
         of_servers, notices = await servers.tools(agent, made.servers)
         for notice in notices:
             await turn.notice(notice)
-        of_relay: Sequence[Tool] = ()
+        of_relay: Sequence[ModelTool] = ()
         if self._relay is not None:
             of_relay = await relay_tools(*self._relay, context.session)
         tools = narrowed([*BUILT_IN_TOOLS, *of_relay, *of_servers], agent.tools)
@@ -311,10 +299,10 @@ class ModelHarness(ExaminingHarness):
             max_messages=self._chat.max_messages,
         )
 
-    # -- what clients may not do ---------------------------------------------------------------------------
+    # -- refused actions of clients ------------------------------------------------------------------------
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `LimitedHarness`: a session has one agent for life, and models that there are."""
+        """See `LimitedHarness`: a session keeps its agent for life, and its model must exist."""
         del session
         match action:
             case a.SessionAgentChangedAction():
@@ -333,10 +321,10 @@ class ModelSession(c.BasicSession):
     """A model and its tools, in one session.
 
     Args:
-        context: What the host gives.
-        models: Puts together what a turn works with.
+        context: The host's side of the session.
+        models: Sets up turns.
         record: The session: its agent as it was at the start, and its context.
-        transcript: What was said and spent so far.
+        transcript: The messages and the cost so far.
     """
 
     def __init__(
@@ -354,15 +342,15 @@ class ModelSession(c.BasicSession):
         self._servers = McpServers(context.seat, Path(record.context.working_dir))
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
-        """Answer a message in a turn. A repeat finds that turn over, or under way.
+        """Answer a message in a turn. A repeated message finds that turn over, or under way.
 
         The journal has the message already: that is the evidence.
         """
         turn = self._context.turn(context.id)
         if turn.task is None:
             turn.message = user_message(message)
-            if not self._transcript.knows(turn.id):
-                # The turn's beginning has written this message down; here it is only remembered.
+            if not self._transcript.has(turn.id):
+                # The beginning of the turn has stored this message; here it is only added in memory.
                 content, _ = user_content(turn.message, self._context.session)
                 self._transcript.add(
                     turn.id, f"{turn.id}-0", SessionMessageRole.USER, content, self._context.seat.now()
@@ -371,7 +359,7 @@ class ModelSession(c.BasicSession):
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
-        """Go on with a turn that the end of the host has cut off."""
+        """Continue a turn that the end of the host has cut off."""
         rows = await self._context.seat.rows("steps_of_turn", self._context.session, turn.id)
         steps: list[Step] = [decode(row[0], Step) for row in rows]
         turn.message = turn.asked
@@ -382,18 +370,19 @@ class ModelSession(c.BasicSession):
         agent = self._record.agent_snapshot
         most = (agent.limits.max_turns if agent else 0) or DEFAULT_TURNS
         if self._transcript.turn_count > most:
-            raise TurnStopped("turn_limit", f"the session has had its {most} turns")
+            raise TurnStopped("turn_limit", f"the session has reached its limit of {most} turns")
         setup = await self._models.set_up(self._context, turn, self._record, self._servers)
-        await ModelTurn(turn, self._context.seat, setup, self._transcript, steps).run()
+        records = TurnRecords(self._context.seat, self._transcript, turn.id, steps)
+        await ModelTurn(turn, setup, records).run()
 
     async def release(self, reason: str | None = None) -> None:
-        """End what the session has started, such as servers of tools."""
+        """End what the session has started, such as MCP servers."""
         del reason
         await self._servers.close()
 
 
 def _system_prompt(agent: AgentFile, situation: SessionContext) -> str:
-    """What stands before all messages: the agent's own words, and where it is."""
+    """Return the system prompt: the agent's own words, and its situation."""
     values = {f"ctx.{name}": value for name, value in situation.variables.items()}
     try:
         own = render(agent.system_prompt, values)

@@ -1,8 +1,9 @@
-"""Hooks of a model session: commands that people have set for certain moments, as Claude Code has them.
+"""Hooks of a model session: commands that run at certain moments, as in Claude Code.
 
 A hook gets JSON on its standard input. It refuses with the exit code 2 and the reason on its standard error,
-or with 0 and JSON that says so. Any other code is a failure of the hook: that is told, and nothing else. Only
-one that has to decide about a call and takes too long refuses it, since nobody knows what it would have said.
+or with 0 and JSON that says so. Any other code is a failure of the hook, which is reported and changes
+nothing. But a hook that decides about a call and takes too long refuses it, since nobody knows what it would
+have said.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from serai.machine.safe_paths import persons_umask
 _SECONDS = 60.0
 _MOST_SECONDS = 600.0
 _MOST_BYTES = 64 * 1024
-"""Most bytes that are kept of what a hook prints, and of what it complains about."""
+"""Most bytes of a hook's output, and of its error output, that are kept."""
 _REFUSED = 2
 _SHELL = "/bin/sh"
 
@@ -42,11 +43,11 @@ _NAMES = {
     "search_files": "Grep",
     "write_file": "Write",
 }
-"""What our tools are called where hooks are written for them."""
+"""The names of our tools in hooks that were written for Claude Code."""
 
 
-class _Event(StrEnum):
-    """The moments that there are hooks for. Others are passed over."""
+class _HookEvent(StrEnum):
+    """The moments that have hooks. Hooks for other moments are ignored."""
 
     PROMPT = "UserPromptSubmit"
     BEFORE_CALL = "PreToolUse"
@@ -55,17 +56,17 @@ class _Event(StrEnum):
 
 
 class _Hook(NamedTuple):
-    event: _Event
+    event: _HookEvent
     matcher: str
     command: str
     seconds: float
     source: str
-    """Its file, for people."""
+    """The hook's file, for messages."""
     plugin: str | None
-    """The folder that its file's paths may begin at."""
+    """The folder of the hook's plugin."""
 
     def fits(self, tool: str) -> bool:
-        """Whether it is for a tool: its matcher fits one of the tool's names."""
+        """Tell whether the hook is for a tool: its matcher fits one of the tool's names."""
         names = {tool, _NAMES.get(tool, tool)}
         if self.matcher in {"", "*"}:
             return True
@@ -75,21 +76,21 @@ class _Hook(NamedTuple):
             return self.matcher in names
 
 
-class _Said(NamedTuple):
+class _HookAnswer(NamedTuple):
     refusal: str | None = None
     context: str = ""
-    """What the model shall know."""
+    """Text for the model."""
 
 
 class Hooks:
     """The hooks of one turn. Cancelling a method ends the command that runs.
 
     Args:
-        definitions: What the session has; hooks that are not enabled, or not runnable, do not count.
-        folder: Where commands run.
+        definitions: The session's customisations; hooks that are not enabled or not runnable are ignored.
+        folder: The working directory of the commands.
         environ: Their environment, which has no secrets.
         session: The session's URI.
-        notice: Tells a person that a hook has failed.
+        notice: Shows a person that a hook has failed.
     """
 
     def __init__(
@@ -104,39 +105,39 @@ class Hooks:
             hook
             for one in definitions
             if isinstance(one.child, HookCustomization) and one.enabled and one.runnable
-            for hook in _declared(one)
+            for hook in _hooks_of(one)
         ]
         self._folder = folder
         self._environ = {**environ, "CLAUDE_PROJECT_DIR": str(folder)}
         self._session = session
         self._notice = notice
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.context: list[str] = []
-        """What hooks have said when the turn began: it is for the model."""
+        """Text of the hooks that ran when the turn began, for the model."""
 
     async def prompt(self, text: str) -> str | None:
-        """A turn begins. Returns why it shall not; `None` when it may go on."""
-        said = await self._run(_Event.PROMPT, {"prompt": text})
+        """Run the hooks for the beginning of a turn. Returns why it may not begin; `None` when it may."""
+        said = await self._run(_HookEvent.PROMPT, {"prompt": text})
         self.context = [one.context for one in said if one.context]
         return next((one.refusal for one in said if one.refusal), None)
 
     async def before_call(self, name: str, given: Mapping[str, Any]) -> str | None:
-        """A tool is about to run. Returns why it shall not; `None` when it may."""
-        said = await self._run(_Event.BEFORE_CALL, self._call(name, given), name)
+        """Run the hooks before a tool runs. Returns why it may not run; `None` when it may."""
+        said = await self._run(_HookEvent.BEFORE_CALL, self._call(name, given), name)
         return next((f"a hook refused the call: {one.refusal}" for one in said if one.refusal), None)
 
     async def after_call(self, name: str, given: Mapping[str, Any], output: str) -> str | None:
-        """A tool has run well. Returns what hooks say to the model about it."""
+        """Run the hooks after a tool has succeeded. Returns their text for the model."""
         about = {**self._call(name, given), "tool_response": {"output": output}}
-        said = await self._run(_Event.AFTER_CALL, about, name)
+        said = await self._run(_HookEvent.AFTER_CALL, about, name)
         return "\n".join(one.refusal or one.context for one in said).strip() or None
 
     async def stopped(self) -> None:
-        """The answer is complete. What hooks say now changes nothing."""
-        await self._run(_Event.STOP, {"stop_hook_active": False})
+        """Run the hooks for a complete answer. Their output changes nothing."""
+        await self._run(_HookEvent.STOP, {"stop_hook_active": False})
 
     def _call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """A call in the words that hooks know."""
+        """Return a call in the form that hooks know."""
         known: dict[str, Any] = {}
         match given:
             case {"path": str(path)}:
@@ -147,11 +148,13 @@ class Hooks:
                 pass
         return {"tool_name": _NAMES.get(name, name), "tool_input": {**known, **given}}
 
-    async def _run(self, event: _Event, about: Mapping[str, Any], tool: str | None = None) -> list[_Said]:
+    async def _run(
+        self, event: _HookEvent, about: Mapping[str, Any], tool: str | None = None
+    ) -> list[_HookAnswer]:
         """Run the hooks of an event, one after the other, up to the first that refuses."""
         what = {"session_id": self._session, "cwd": str(self._folder), "hook_event_name": event.value}
         data = json.dumps({**what, **about}, ensure_ascii=False).encode(errors="replace")
-        said: list[_Said] = []
+        said: list[_HookAnswer] = []
         for hook in self._hooks:
             if hook.event is event and (tool is None or hook.fits(tool)):
                 said.append(await self._ask(hook, data))
@@ -159,7 +162,7 @@ class Hooks:
                     break
         return said
 
-    async def _ask(self, hook: _Hook, data: bytes) -> _Said:
+    async def _ask(self, hook: _Hook, data: bytes) -> _HookAnswer:
         environ = (
             self._environ if hook.plugin is None else self._environ | {"CLAUDE_PLUGIN_ROOT": hook.plugin}
         )
@@ -187,30 +190,30 @@ class Hooks:
         except TimeoutError:
             problem = f"it took more than {hook.seconds:g} s"
             await self._fail(hook, problem)
-            return _Said(refusal=problem if hook.event is _Event.BEFORE_CALL else None)
+            return _HookAnswer(refusal=problem if hook.event is _HookEvent.BEFORE_CALL else None)
         except (OSError, ValueError) as error:
             await self._fail(hook, str(error))
-            return _Said()
+            return _HookAnswer()
         if code == _REFUSED:
-            return _Said(refusal=words or "it gave no reason")
+            return _HookAnswer(refusal=words or "it gave no reason")
         if code != 0:
             await self._fail(hook, f"it ended with the code {code}: {words[:200]}")
-            return _Said()
-        return _understood(printed, hook.event)
+            return _HookAnswer()
+        return _read_answer(printed, hook.event)
 
     async def _fail(self, hook: _Hook, problem: str) -> None:
-        """Tell of a hook that has failed, once in a turn."""
+        """Report a hook that has failed, once in a turn."""
         text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             await self._notice(text)
 
 
-def _declared(definition: Definition) -> Iterator[_Hook]:
-    """The hooks of a file that are understood here: commands, for the events that there are."""
+def _hooks_of(definition: Definition) -> Iterator[_Hook]:
+    """Yield the hooks of a file that are supported: commands, for the known events."""
     tree = definition.tree
     plugin = str(tree.folder) if isinstance(tree, DiskTree) else None
-    for event in _Event:
+    for event in _HookEvent:
         for group in _items(definition.fields.get(event.value)):
             matcher = group.get("matcher")
             for item in _items(group.get("hooks")):
@@ -231,21 +234,21 @@ def _items(value: Any) -> list[dict[str, Any]]:
     return [members(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
 
 
-def _understood(printed: str, event: _Event) -> _Said:
-    """What a hook has said that did not fail: JSON in Claude Code's words, or just text."""
+def _read_answer(printed: str, event: _HookEvent) -> _HookAnswer:
+    """Return the answer of a hook that succeeded: JSON in Claude Code's words, or plain text."""
     value: dict[str, Any] = {}
     with suppress(ValueError, RecursionError):
         value = members(json.loads(printed))
     special = members(value.get("hookSpecificOutput"))
     reason = special.get("permissionDecisionReason") or value.get("reason") or value.get("stopReason")
-    # Nobody is asked on a hook's behalf: what it would have a person decide is not done.
+    # A hook cannot have a person asked: `ask` counts as a refusal.
     is_refused = (
         value.get("decision") == "block"
         or special.get("permissionDecision") in {"deny", "ask"}
         or value.get("continue") is False
     )
     if is_refused:
-        return _Said(refusal=str(reason or "it gave no reason"))
+        return _HookAnswer(refusal=str(reason or "it gave no reason"))
     if value:
-        return _Said(context=str(special.get("additionalContext") or ""))
-    return _Said(context=printed if event is _Event.PROMPT else "")
+        return _HookAnswer(context=str(special.get("additionalContext") or ""))
+    return _HookAnswer(context=printed if event is _HookEvent.PROMPT else "")

@@ -2,8 +2,8 @@
 
     serai-run:/ID, made with {file}  ─→  one turn: its message is the input, its last answer the output
 
-Each agent node is a `ModelTurn` over records of its own, so that a run goes on in the node in which the end
-of the host has cut it off. What the nodes before it said is what a node sees.
+Each agent node is a `ModelTurn` over records of its own, so that a run continues in the node in which the end
+of the host has cut it off. A node sees the output of the nodes before it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS, read_document
 from serai.harness.model.calls import TurnSetup
-from serai.harness.model.harness import CAPABILITIES, ExaminingHarness, ModelHarness
+from serai.harness.model.harness import CAPABILITIES, ModelHarness
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import Transcript, step_write, user_content
+from serai.harness.model.transcript import Transcript, TurnRecords, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.host.agents import HostContext
+from serai.host.agents import HostContext, LimitedHarness
 from serai.host.surroundings.files import directory_of
 from serai.host.turn import Turn
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
@@ -48,24 +48,24 @@ from serai.store.contract import BlobRow, RelayWrite
 
 
 class RunRecord(Record):
-    """A run, as its row has it: nothing of it changes any more."""
+    """The stored record of a run. It never changes."""
 
     id: str
     workflow: Workflow
-    """Without its metadata, which no node sees."""
+    """The workflow without its metadata, which no node sees."""
     agents: dict[str, AgentSessionRecord]
     """The agents of its nodes by their slugs, each as it was when the run was made, with its context."""
 
 
-class WorkflowHarness(ExaminingHarness):
+class WorkflowHarness(LimitedHarness):
     """Makes runs of workflow files.
 
     Args:
-        models: Makes what nodes work with.
+        models: Sets up the turns of nodes.
     """
 
     name = "workflow"
-    makes_runs = True
+    in_process = takes_up_turns = makes_runs = True
     capabilities = replace(
         CAPABILITIES, messaging=replace(CAPABILITIES.messaging, attachments=(c.ContentType.TEXT,))
     )
@@ -93,16 +93,14 @@ class WorkflowHarness(ExaminingHarness):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `TranscriptHarness`: the file, its agents and models, and that each reference has a value."""
+        """See `TranscriptHarness`: checks the file, its agents and models, and that references have values."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
-                raise InvalidParams(
-                    "a run has what its workflow says, and nothing else", field=f"params.{name}"
-                )
+                raise InvalidParams("a run takes this from its workflow", field=f"params.{name}")
         await asyncio.to_thread(self._frozen, "", params.config or {}, directory)
 
     def _frozen(self, uri: str, settings: Mapping[str, Any], directory: str | None) -> RunRecord:
-        """All that a run goes by, read from the disk.
+        """Return the frozen record of a run, read from the disk.
 
         Raises:
             InvalidParams: There cannot be such a run.
@@ -130,7 +128,9 @@ class WorkflowHarness(ExaminingHarness):
         used = {node.agent_ref for node in workflow.nodes if node.type is NodeType.AGENT}
         agents |= {slug: self._models.agent_file(slug, folder) for slug in used - agents.keys()}
         whole = replace(workflow, agents=tuple(agents.values()), metadata={})
-        for place, what in problems(whole, known):  # what nodes ask of agents that have files of their own
+        for place, what in problems(
+            whole, known
+        ):  # the tools that nodes name, of agents with files of their own
             raise document.error(what, *place)
         told = {"variables": settings.get("variables")}
         records = {slug: self._models.record(agents[slug], told, folder) for slug in used}
@@ -144,7 +144,7 @@ class WorkflowHarness(ExaminingHarness):
         return RunRecord(id=uri, workflow=whole, agents=records)
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> WorkflowRun:
-        """Make a run, or take one up. What was frozen when it was made is read from its row."""
+        """Make a run, or continue one. Its frozen record is read from its row."""
         seat, uri = context.seat, context.session
         rows = await seat.rows("workflow_run", uri)
         if not rows:
@@ -157,17 +157,17 @@ class WorkflowHarness(ExaminingHarness):
         transcript = Transcript(uri, await seat.rows("run_messages", uri), spent, "run")
         return WorkflowRun(context, self._models, record, transcript)
 
-    # -- its turn ------------------------------------------------------------------------------------------
+    # -- the turn ------------------------------------------------------------------------------------------
 
     def turn_begins(
         self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
     ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
-        """See `TranscriptHarness`: which deliveries the run answers."""
+        """See `TranscriptHarness`: writes the deliveries that the run answers."""
         del action, now
         return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
-        """See `LimitedHarness`: the workflow says which agents and models there are."""
+        """See `LimitedHarness`: the workflow decides on agents and models."""
         del session
         if isinstance(action, a.SessionAgentChangedAction | a.SessionModelChangedAction):
             return rejected("capability_unsupported", "a run has the agents and models of its workflow")
@@ -178,10 +178,10 @@ class WorkflowRun(c.BasicSession):
     """One run of a workflow.
 
     Args:
-        context: What the host gives.
-        models: Puts together what a node works with.
+        context: The host's side of the session.
+        models: Sets up the turns of nodes.
         record: The workflow and its agents.
-        transcript: What was said so far, by node, and spent.
+        transcript: The messages so far, by node, and the cost.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class WorkflowRun(c.BasicSession):
         }
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
-        """Run the workflow with a message as its input. A repeat finds that under way, or over."""
+        """Run the workflow with a message as its input. A repeat finds the run under way, or over."""
         del message
         turn = self._context.turn(context.id)
         if turn.task is None:
@@ -211,7 +211,7 @@ class WorkflowRun(c.BasicSession):
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
-        """Go on with a run that the end of the host has cut off."""
+        """Continue a run that the end of the host has cut off."""
         records: dict[str, list[Step]] = {}
         for node, data in await self._context.seat.rows("steps_of_run", self._context.session):
             records.setdefault(node, []).append(decode(data, Step))
@@ -224,7 +224,7 @@ class WorkflowRun(c.BasicSession):
         await self._go_on(turn, {})
 
     async def _go_on(self, turn: Turn, records: Mapping[str, Sequence[Step]]) -> None:
-        """Work through the nodes, or through what is left of them."""
+        """Work through the nodes, or through those that are left."""
         content, _ = user_content(turn.asked, self._context.session)
         last = "\n\n".join(part.text for part in content if isinstance(part, TextPart))
         values = {"input": last}
@@ -234,7 +234,7 @@ class WorkflowRun(c.BasicSession):
             steps: Sequence[Step] = [s for s in records.get(node.id, ()) if not isinstance(s, Begun)]
             if next_effect(TurnPlan(chain=("",)), steps) != EndTurn():
                 prompt = self._prompt(node, values, last)
-                if not self._transcript.knows(node.id):
+                if not self._transcript.has(node.id):
                     await turn.notice(f"Step {number} of {len(nodes)}: {node.id}")
                 steps = await self._work(turn, node, prompt, steps, before)
             before += steps
@@ -243,7 +243,7 @@ class WorkflowRun(c.BasicSession):
             await turn.say(last)
 
     def _prompt(self, node: Node, values: Mapping[str, str], last: str) -> str:
-        """What a node is told: its template, or without one what came before it."""
+        """Return a node's prompt: its template, or the output of the node before it."""
         variables = self._record.agents[node.agent_ref].context.variables
         named = {**values, **{f"ctx.{name}": value for name, value in variables.items()}}
         try:
@@ -251,25 +251,25 @@ class WorkflowRun(c.BasicSession):
         except Mismatch as error:
             raise TurnStopped("prompt_invalid", f"{node.id}: {error}") from None
         if not prompt.strip():
-            raise TurnStopped("prompt_empty", f"nobody says what {node.id} is to do: give the run an input")
+            raise TurnStopped("prompt_empty", f"{node.id} has no prompt: give the run an input")
         return prompt
 
     async def _work(
         self, turn: Turn, node: Node, prompt: str, steps: Sequence[Step], before: Sequence[Step]
     ) -> Sequence[Step]:
-        """Have a node's agent do its part. Returns the records of it."""
+        """Run a node's agent. Returns its records."""
         seat, uri = self._context.seat, self._context.session
         turn.message = t.UserMessage(text=prompt)
-        if not self._transcript.knows(node.id):
+        if not self._transcript.has(node.id):
             said = seat.masked([TextPart(text=prompt)])
             role = SessionMessageRole.USER
             write = self._transcript.add(node.id, f"{node.id}-0", role, said, seat.now())
             begun = step_write("run", uri, node.id, Begun(deliveries=()))
             seat.record({"kind": "step"}, [write, begun])
         setup = await self._set_up(turn, node)
-        work = ModelTurn(turn, seat, setup, self._transcript, steps, node=node.id, before=before)
-        await work.run()
-        return work.steps
+        records = TurnRecords(seat, self._transcript, node.id, steps)
+        await ModelTurn(turn, setup, records, before).run()
+        return records.steps
 
     async def _set_up(self, turn: Turn, node: Node) -> TurnSetup:
         record = self._record.agents[node.agent_ref]
@@ -278,7 +278,7 @@ class WorkflowRun(c.BasicSession):
         return await self._models.set_up(self._context, turn, record, self._servers[node.agent_ref])
 
     async def release(self, reason: str | None = None) -> None:
-        """End what the run has started, such as servers of tools."""
+        """End what the run has started, such as MCP servers."""
         del reason
         for servers in self._servers.values():
             await servers.close()

@@ -1,8 +1,7 @@
-"""What a tool of a model session is: its input, whether someone is asked, and how it runs."""
+"""Tools of model sessions: their input, the question before they run, and their result."""
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,131 +21,127 @@ from serai.session.messages import SessionContext, ToolSpec
 
 
 class Asking(Enum):
-    """Whether a person is asked before a tool runs."""
+    """Condition under which a person is asked before a tool runs."""
 
     NEVER = "never"
     UNLESS_GRANTED = "unless granted"
-    """Someone may allow it for the session, or a pattern of it."""
+    """Unless someone has allowed the tool, or a pattern of calls, for the session."""
     ALWAYS = "always"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool has."""
+    """All that a running tool has."""
 
     turn: Turn
     call: ToolCall
     agent: AgentFile
-    """The agent, as the session has narrowed it."""
+    """The agent, as the session has restricted it."""
     situation: SessionContext
     folder: Path
     """The working directory."""
     seat: Seat
-    """What the session has beside its turns: files, processes, secrets."""
+    """The session's files, processes and secrets."""
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """`Preview.shown`, when it runs; nothing when that was before a restart."""
+    """`Preview.shown`, when the call runs; empty when the preview was before a restart."""
 
 
 class Preview(NamedTuple):
-    """What a call is going to do, for whoever is asked."""
+    """The description of a call, for the person who is asked."""
 
     message: str
-    """In Markdown, from the verb on."""
+    """Markdown that begins with a verb."""
     edits: Sequence[FileEdit] = ()
     shown: Mapping[str, Any] = {}
-    """What `run` has to know of what the person has seen."""
+    """State of the preview that `run` has to compare."""
 
 
-class ToolOutput(NamedTuple):
-    """What a call has brought. Whoever hands it on masks the secrets in it, as in all that is observed."""
+class ToolAnswer(NamedTuple):
+    """The result of a call. The caller masks secrets in it."""
 
     text: str
-    """For the model, whole."""
+    """The whole text, for the model."""
     is_error: bool = False
     content: Sequence[ToolResultContent] = ()
-    """For people, beside the text."""
+    """Content for people, beside the text."""
 
 
-class _AbstractStruct(msgspec.StructMeta, ABCMeta):
-    pass
+class ToolRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """One call of a tool: its fields are the input that the model gives.
 
-
-class ToolUse(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=True):
-    """One use of a tool: its fields are what the model gives.
-
-    What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
+    A refusal is a `SeraiError`: the model gets its message, and the turn continues.
     """
 
     def pattern(self) -> str:
-        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing.
+        """Return the pattern that a person may allow, such as `src/*`; empty when the tool has none.
 
         Calls with the same pattern are allowed together.
         """
         return ""
 
-    @abstractmethod
     def summary(self) -> str:
-        """What the call is going to do, for tools whose preview says no more."""
+        """Return what the call is going to do, for tools whose preview says no more."""
+        raise NotImplementedError
 
     async def preview(self, context: ToolContext) -> Preview:
-        """What the call is going to do. It changes nothing.
+        """Return what the call is going to do. It changes nothing.
 
         Raises:
-            SeraiError: It will be refused anyway, so nobody need be asked.
+            SeraiError: The call will be refused anyway, so no person is asked.
         """
         del context
         return Preview(self.summary())
 
-    @abstractmethod
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Do it. Cancelling ends what it has started.
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Run the call. Cancelling ends what it has started.
 
         Raises:
             SeraiError: It is refused, or cannot be done.
         """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool: ours, or one that someone else describes."""
+class ModelTool:
+    """A tool: a built-in one, or one that is described elsewhere."""
 
     name: str
     title: str
-    """The tool, for people."""
+    """The name for people."""
     description: str
-    """The tool, for models."""
+    """The description for models."""
     schema: dict[str, Any]
-    read: Callable[[Mapping[str, Any]], ToolUse]
-    """The use that an input describes. Raises `msgspec.ValidationError` where it does not fit."""
+    read: Callable[[Mapping[str, Any]], ToolRequest]
+    """Function that reads an input. It raises `msgspec.ValidationError` for an unfitting one."""
     asking: Asking = Asking.UNLESS_GRANTED
     is_idempotent: bool = False
-    """Whether it may simply run again when nobody knows how far it came."""
+    """True if a call may run again when nobody knows how far it came."""
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool, as a model gets to know it."""
+        """The tool, as it is described to a model."""
         return ToolSpec(self.name, self.description, self.schema)
 
 
-class ForeignUse(ToolUse):
-    """A use of a tool that someone else describes."""
+class ForeignRequest(ToolRequest):
+    """A call of a tool that is described elsewhere."""
 
     what: str
-    """What the call is going to do."""
-    call: Callable[[], Awaitable[ToolOutput]]
+    """Description of the call."""
+    call: Callable[[], Awaitable[ToolAnswer]]
 
     def summary(self) -> str:
-        """As it was given."""
+        """Return the description."""
         return self.what
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Call it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Run the function."""
         del context
         return await self.call()
 
 
-class BuiltIn(ToolUse):
-    """A use of a tool of ours. The docstring of its class is what models are told of it."""
+class BuiltIn(ToolRequest):
+    """A call of a built-in tool. The docstring of its class is the description for models."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -154,12 +149,12 @@ class BuiltIn(ToolUse):
     is_idempotent: ClassVar[bool] = False
 
     def summary(self) -> str:
-        """The tool's title."""
+        """Return the tool's title."""
         return self.title
 
     @classmethod
-    def tool(cls) -> Tool:
-        """The tool that is used so."""
+    def tool(cls) -> ModelTool:
+        """Return the tool of this class."""
         told = " ".join((cls.__doc__ or "").split())
         read = partial(msgspec.convert, type=cls)
-        return Tool(cls.name, cls.title, told, tool_schema(cls), read, cls.asking, cls.is_idempotent)
+        return ModelTool(cls.name, cls.title, told, tool_schema(cls), read, cls.asking, cls.is_idempotent)

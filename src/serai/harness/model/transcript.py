@@ -1,4 +1,4 @@
-"""What a model session has said and spent: in memory, and on its way to the tables."""
+"""The messages and the cost of a model session: in memory, and on their way to the tables."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import msgspec
 from serai.ahp import types as t
 from serai.contract.record import encode
 from serai.host.blobs import BLOB_SCHEME
+from serai.host.seat import Seat
 from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
 from serai.session.turn_core import Step
 from serai.store.contract import BlobRow, RelayWrite
 
 Kind: TypeAlias = Literal["session", "run"]
-"""Whose tables something is kept in: those of sessions, or those of workflow runs. They never mix."""
+"""The tables that something is kept in: those of sessions, or those of workflow runs. They never mix."""
 
 _read_content = msgspec.json.Decoder(tuple[DurableContentPart, ...]).decode
 _write_content = msgspec.json.Encoder().encode
 
 
 def step_write(kind: Kind, uri: str, turn_id: str, step: Step) -> RelayWrite:
-    """What writes a step down: of a session's turn, or of a run's node."""
+    """Return the write of a step: of a session's turn, or of a run's node."""
     return RelayWrite(f"add_{kind}_step", (uri, turn_id, encode(step)))
 
 
@@ -40,13 +41,13 @@ def message_write(
     *,
     model_id: str | None = None,
 ) -> RelayWrite:
-    """What adds a message to a transcript. The table numbers it."""
+    """Return the write of a message. The table numbers it."""
     values = (session, turn_id, message_id, role.value, model_id, at, _write_content(content))
     return RelayWrite(f"add_{kind}_message", values)
 
 
 def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, SessionMessage]]:
-    """The messages that rows of the table hold, each with its turn."""
+    """Return the messages in rows of the table, each with its turn."""
     return [
         (
             turn,
@@ -65,10 +66,10 @@ def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, 
 
 
 class Transcript:
-    """All that was said in one session, by turn, or in one run, by node; and what was spent there.
+    """All messages and the cost of one session, by turn, or of one run, by node.
 
-    What is reserved for a request counts as spent until the answer says what it did cost. So whatever is
-    killed, what the row says is never less than what was spent.
+    A reservation for a request counts as spent until the answer says what the request did cost. So even after
+    a kill, the row never says less than what was spent.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Transcript:
         self.session = session
         self.kind: Kind = kind
         self.spent = spent
-        """Microcents."""
+        """Cost and reservations so far, in microcents."""
         self._turns: dict[str, list[SessionMessage]] = {}
         self._last = 0
         for turn, message in messages_of(session, rows):
@@ -86,15 +87,15 @@ class Transcript:
 
     @property
     def turn_count(self) -> int:
-        """How many turns there were, truncated ones included."""
+        """Number of turns, including truncated ones."""
         return len(self._turns)
 
-    def knows(self, turn_id: str) -> bool:
-        """Whether something was said in a turn."""
+    def has(self, turn_id: str) -> bool:
+        """Tell whether a turn has messages."""
         return turn_id in self._turns
 
     def answer(self, turn_id: str) -> str:
-        """The text of the last thing that the agent said in a turn."""
+        """Return the text of the agent's last message in a turn."""
         said = [one for one in self._turns.get(turn_id, ()) if one.role is SessionMessageRole.ASSISTANT]
         return "".join(part.text for part in said[-1].content if isinstance(part, TextPart)) if said else ""
 
@@ -108,7 +109,7 @@ class Transcript:
         *,
         model_id: str | None = None,
     ) -> RelayWrite:
-        """Add a message. Returns what writes it."""
+        """Add a message. Returns its write."""
         self._last += 1
         message = SessionMessage(
             id=message_id,
@@ -125,17 +126,17 @@ class Transcript:
         )
 
     def turns(self, counting: Collection[str] | None = None) -> Mapping[str, Sequence[SessionMessage]]:
-        """The turns that count: truncated ones do not. `None`: all of them."""
+        """Return the turns that count: truncated ones do not. `None`: all of them."""
         return {
             turn: messages for turn, messages in self._turns.items() if counting is None or turn in counting
         }
 
     def reserve(self, microcents: int | None) -> Sequence[RelayWrite]:
-        """A request is about to leave. Returns what writes that down; `None` is a price that nobody knows."""
+        """Reserve the cost of a request; `None` is an unknown price. Returns the write."""
         return self._spend(microcents or 0, 1 if microcents is None else 0)
 
     def settle(self, reserved: int | None, cost: int | None) -> Sequence[RelayWrite]:
-        """A request has its answer, and what it did cost is known: else the reservation stays spent."""
+        """Replace a reservation by the cost of the answer, if that is known. Returns the write."""
         return self._spend((cost or 0) - reserved, 0) if reserved is not None and cost is not None else ()
 
     def _spend(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
@@ -143,14 +144,49 @@ class Transcript:
         return [RelayWrite(f"add_{self.kind}_spent", (self.session, microcents, unpriced))]
 
 
-# -- what a person says, with what is attached to it -------------------------------------------------------
+class TurnRecords:
+    """The records of a session's turn, or of a run's node, with the messages that belong to them.
+
+    Args:
+        seat: Writes records down.
+        transcript: All that was said in the session, or in the run.
+        place: The id of the turn or of the node: records and messages are kept under it.
+        steps: The records so far: some, when the turn is taken up.
+    """
+
+    def __init__(self, seat: Seat, transcript: Transcript, place: str, steps: Sequence[Step] = ()) -> None:
+        self.seat = seat
+        self.transcript = transcript
+        self.place = place
+        self.steps = list(steps)
+        self._messages = len(self.steps)
+
+    def record(self, step: Step, *writes: RelayWrite) -> None:
+        """Write a step down, in one transaction with what is done in the same moment."""
+        self.steps.append(step)
+        # A step that is still to be run keeps its bytes, apart from managed secrets.
+        kept = self.seat.masked(step, observed=False)
+        write = step_write(self.transcript.kind, self.transcript.session, self.place, kept)
+        self.seat.record({"kind": "step"}, [write, *writes])
+
+    def say(
+        self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
+    ) -> RelayWrite:
+        """Add a message to the transcript, without secrets. Returns its write."""
+        self._messages += 1
+        name = f"{self.place}-{self._messages}"
+        masked = self.seat.masked(list(content))
+        return self.transcript.add(self.place, name, role, masked, self.seat.now(), model_id=model_id)
+
+
+# -- a person's message and its attachments ----------------------------------------------------------------
 
 _MOST_TEXT = 256 * 1024
-"""How many characters of an attached text are kept in the message."""
+"""Most characters of an attached text that are kept."""
 
 
 def user_content(message: t.UserMessage, session: str) -> tuple[list[DurableContentPart], list[BlobRow]]:
-    """The parts of a person's message, and the media in it: those are kept beside the transcript."""
+    """Return the parts of a person's message, and its media, which are kept beside the transcript."""
     parts: list[DurableContentPart] = [TextPart(text=message.text)] if message.text else []
     blobs: list[BlobRow] = []
     for attachment in message.attachments or ():

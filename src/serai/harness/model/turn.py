@@ -1,8 +1,8 @@
-"""One turn of a session, or one node of a run: does what the core says is next, and writes each step down.
+"""One turn of a session, or one node of a run: does the steps that `turn_core` returns, and stores them.
 
-What is about to happen is on the disk before it happens: a request with what it may cost, a call that runs.
-What has happened is written in one transaction with what clients see of it. So a turn that the end of the
-host has cut off goes on with the same function over the same records.
+A request, with what it may cost, and a call are on the disk before they happen. What has happened is written
+in one transaction with what clients see of it. So a turn that the end of the host has cut off continues with
+the same function over the same records.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from collections.abc import Sequence
 
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
-from serai.harness.model.calls import Calls, TurnSetup, ask_yes_or_no
-from serai.harness.model.transcript import Transcript, step_write
-from serai.host.seat import Seat
+from serai.harness.model.calls import CallRunner, TurnSetup, ask_yes_or_no
+from serai.harness.model.transcript import TurnRecords
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
 from serai.session.messages import (
-    DurableContentPart,
     LlmReply,
     LlmRequest,
     MediaPart,
@@ -30,77 +28,56 @@ from serai.session.messages import (
 )
 from serai.session.transcript import projected
 from serai.session.turn_core import (
-    Answered,
     AskModel,
     CallEnded,
     DecideCall,
     EndTurn,
-    Failed,
+    ModelAnswered,
     Requested,
+    RequestFailed,
     RunCall,
     SettleDoubt,
     Steered,
     Step,
     next_effect,
 )
-from serai.store.contract import RelayWrite
 
 DEFAULT_TOKENS = 8192
-"""How much a model may say at once, in tokens, unless it is said."""
+"""Default number of tokens of one answer."""
 _SHORT_WAIT = 60.0
-"""A limit that passes within so many seconds is waited for."""
+"""Longest wait for a rate limit, in seconds."""
 _MOST_WAITS = 3
 _DOLLAR = 100_000_000
-"""Microcents of a dollar."""
+"""Number of microcents in a dollar."""
 COST = "costMicrocents"
-"""In the `_meta` of a turn's usage: what it has cost so far, as far as that is known."""
+"""Key in the `_meta` of a turn's usage: its cost so far, as far as that is known."""
 RAISED = "serai.budget"
-"""In a session's `_meta`: what it may cost in all, where a person has allowed more."""
+"""Key in a session's `_meta`: the budget that a person has raised."""
 
 
 class ModelTurn:
     """Answers one turn.
 
     Args:
-        turn: Where the answer goes.
-        seat: Where steps are written down.
-        setup: What the turn works with.
-        transcript: What was said and spent in the session; the person's message is in it.
-        steps: The records of the turn so far: some, when it is taken up.
-        node: The node that it is, in a run: all nodes of a run are in one turn, and each has its records.
-        before: The records of the nodes before it.
+        turn: The turn that the answer goes to.
+        setup: The agent, its models and its tools.
+        records: The records of the turn; the person's message is in its transcript.
+        before: In a run, the records of the nodes before this one; `None` outside of a run.
     """
 
     def __init__(
-        self,
-        turn: Turn,
-        seat: Seat,
-        setup: TurnSetup,
-        transcript: Transcript,
-        steps: Sequence[Step] = (),
-        *,
-        node: str | None = None,
-        before: Sequence[Step] = (),
+        self, turn: Turn, setup: TurnSetup, records: TurnRecords, before: Sequence[Step] | None = None
     ) -> None:
         self._turn = turn
-        self._seat = seat
         self._setup = setup
-        self._transcript = transcript
-        self._steps = list(steps)
+        self._records = records
+        self._seat = records.seat
+        self._transcript = records.transcript
         self._before = before
-        self._node = node
-        self._place = node or turn.id
-        """What its records and its messages are kept under."""
-        self._messages = len(self._steps)
-        self._calls = Calls(turn, setup, self._record, self._say, seat)
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """Its records so far."""
-        return self._steps
+        self._calls = CallRunner(turn, setup, records)
 
     async def run(self) -> None:
-        """Go on until the turn is over. Cancelling breaks off what is under way.
+        """Continue until the turn is over. Cancelling stops what is under way.
 
         Raises:
             TurnStopped: It ends with an error.
@@ -121,7 +98,7 @@ class ModelTurn:
 
     async def _go_on(self) -> None:
         while True:
-            match next_effect(self._setup.plan, self._steps):
+            match next_effect(self._setup.plan, self._records.steps):
                 case AskModel() as asked:
                     await self._ask(asked)
                 case DecideCall(call=call):
@@ -137,29 +114,8 @@ class ModelTurn:
                         raise TurnStopped(code, message)
                     return
 
-    # -- writing down --------------------------------------------------------------------------------------
-
-    def _record(self, step: Step, *writes: RelayWrite) -> None:
-        """Write a step down, in one transaction with what is done in the same moment."""
-        self._steps.append(step)
-        # What is still to be run keeps its bytes; managed secrets are masked also there.
-        kept = self._seat.masked(step, observed=False)
-        write = step_write(self._transcript.kind, self._transcript.session, self._place, kept)
-        self._seat.record({"kind": "step"}, [write, *writes])
-
-    def _say(
-        self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
-    ) -> RelayWrite:
-        """Add to the transcript, without secrets. Returns what writes it."""
-        self._messages += 1
-        message_id = f"{self._place}-{self._messages}"
-        masked = self._seat.masked(list(content))
-        return self._transcript.add(
-            self._place, message_id, role, masked, self._seat.now(), model_id=model_id
-        )
-
     async def _steered(self, before: ToolCallPart | None) -> bool:
-        """Let in the message that someone wants to reach the agent now: before a call, if one comes next.
+        """Let in a steering message, if there is one: before a call, if a call comes next.
 
         The calls that have not begun are not carried out: the model decides anew, knowing the message.
         """
@@ -168,9 +124,9 @@ class ModelTurn:
         if message is None:
             return False
         if before is not None:
-            await self._calls.put_off(_open_calls(self._steps))
-        write = self._say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
-        self._record(Steered(), write)
+            await self._calls.skip(_open_calls(self._records.steps))
+        write = self._records.say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
+        self._records.record(Steered(), write)
         return True
 
     # -- asking --------------------------------------------------------------------------------------------
@@ -186,15 +142,15 @@ class ModelTurn:
         reserved = self._setup.models.reservation(request)
         await self._afford(reserved, asked.model)
         for wait in range(_MOST_WAITS + 1):
-            self._record(Requested(model=asked.model, reserved=reserved), *money.reserve(reserved))
+            self._records.record(Requested(model=asked.model, reserved=reserved), *money.reserve(reserved))
             await self._seat.kept()
             try:
                 reply = await self._stream(request)
             except ModelFailure as failure:
                 cost = None if failure.has_begun else 0
                 writes = money.settle(reserved, cost)
-                self._record(
-                    Failed(
+                self._records.record(
+                    RequestFailed(
                         failure=failure.failure,
                         message=self._seat.mask(str(failure)),
                         has_begun=failure.has_begun,
@@ -209,9 +165,13 @@ class ModelTurn:
 
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
-        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, model)
-        self._record(Answered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
-        answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
+        write = self._records.say(SessionMessageRole.ASSISTANT, reply.parts, model)
+        self._records.record(
+            ModelAnswered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost)
+        )
+        answers = [
+            step for step in (*(self._before or ()), *self._records.steps) if isinstance(step, ModelAnswered)
+        ]
         used = [answer.reply.usage for answer in answers]
         costs = [answer.cost for answer in answers if answer.cost is not None]
         await self._turn.used(
@@ -225,8 +185,10 @@ class ModelTurn:
         )
 
     async def _request(self, model: str) -> LlmRequest:
-        counting = None if self._node else {turn.id for turn in self._seat.turns} | {self._turn.id}
-        messages = projected(self._transcript.turns(counting), self._place, self._setup.max_messages)
+        counting = (
+            None if self._before is not None else {turn.id for turn in self._seat.turns} | {self._turn.id}
+        )
+        messages = projected(self._transcript.turns(counting), self._records.place, self._setup.max_messages)
         parts = [part for message in messages for part in message.content]
         handles = {part.handle for part in parts if isinstance(part, MediaPart)}
         found = [(handle, await self._seat.blob(handle)) for handle in handles]
@@ -241,7 +203,7 @@ class ModelTurn:
         )
 
     async def _stream(self, request: LlmRequest) -> LlmReply:
-        """Have a model speak, and show it as it comes."""
+        """Ask a model, and show its answer as it comes."""
         turn = self._turn
         turn.apart()
         async with contextlib.aclosing(self._setup.models.ask(request)) as pieces:
@@ -258,7 +220,7 @@ class ModelTurn:
         raise ModelFailure("the answer has no end", failure=FailureKind.TRANSPORT, has_begun=True)
 
     async def _waited(self, failure: ModelFailure, model: str) -> bool:
-        """Wait for a limit that passes soon, visibly. Returns whether it did."""
+        """Wait for a rate limit that ends soon, and show the wait. Returns whether it waited."""
         seconds = failure.retry_after
         if failure.failure is not FailureKind.RATE_LIMIT or failure.has_begun or seconds is None:
             return False
@@ -269,10 +231,10 @@ class ModelTurn:
         await self._turn.activity(None)
         return True
 
-    # -- money ---------------------------------------------------------------------------------------------
+    # -- the budget ----------------------------------------------------------------------------------------
 
     async def _afford(self, reserved: int | None, model: str) -> None:
-        """See to it that a request fits into the budget, before it leaves.
+        """Check that a request fits into the budget, before it is sent.
 
         Raises:
             TurnStopped: It does not.
@@ -282,7 +244,7 @@ class ModelTurn:
             return
         if reserved is None:
             raise TurnStopped(
-                "price_unknown", f"there is a budget, and nobody knows what {model} costs: name its price"
+                "price_unknown", f"there is a budget, and the price of {model} is unknown: set it in [models]"
             )
         most = self._seat.noted(RAISED) or budget.max_cost_microcents
         spent = self._transcript.spent
@@ -295,13 +257,13 @@ class ModelTurn:
         self._seat.note(RAISED, max(most + budget.max_cost_microcents, spent + reserved))
 
     async def _may_spend(self, why: str) -> bool:
-        asked = sum(isinstance(step, Requested) for step in self._steps)
-        return await ask_yes_or_no(self._turn, f"{self._place}-budget-{asked}", why, "Spend more?")
+        asked = sum(isinstance(step, Requested) for step in self._records.steps)
+        return await ask_yes_or_no(self._turn, f"{self._records.place}-budget-{asked}", why, "Spend more?")
 
 
 def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:
-    """The calls of the last answer that have not ended."""
-    answers = [step for step in steps if isinstance(step, Answered)]
+    """Return the calls of the last answer that have not ended."""
+    answers = [step for step in steps if isinstance(step, ModelAnswered)]
     ended = {step.call_id for step in steps if isinstance(step, CallEnded)}
     calls = [part for part in answers[-1].reply.parts if isinstance(part, ToolCallPart)]
     return [call for call in calls if call.id not in ended]

@@ -1,8 +1,8 @@
-"""Vendors of models through pydantic-ai: their providers, our messages in its words, and its answers in ours.
+"""Vendors of models through pydantic-ai: their providers, and messages and answers converted both ways.
 
-This module is the only one of the room that imports pydantic-ai. That takes a second, so it happens on a
-thread, when a model is first asked. Reasoning is not sent back: vendors want it with their signature or not
-at all, and signatures are not kept.
+Only this module imports pydantic-ai. That takes a second, so it happens on a thread, when a model is first
+asked. Reasoning is not sent back: vendors want it with their signature or not at all, and signatures are not
+kept.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from serai.session.messages import (
 )
 
 _NO_KEY = "none"
-"""Sent where no key is wanted. Without any, a vendor's library would look for one, and send that."""
+"""The key that is sent where none is needed. Without any, a vendor's library would look for one."""
 
 _LETTERS = string.ascii_letters + string.digits
 _ID_LENGTH = 9
-"""The one length of call ids that all vendors take."""
+"""The only length of call ids that all vendors accept."""
 _MAX_DEPTH = 100
-"""Arguments that are nested deeper are broken: they stand inside records that are nested themselves."""
+"""Deepest nesting of arguments: they stand inside records that are nested themselves."""
 
 AnyModel = Model[Any]
 
@@ -58,10 +58,10 @@ _FINISH = {
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 
-# The first that fits counts, so what is special stands before what is general.
+# The first that fits counts, so special errors stand before general ones.
 _FAILURES: tuple[tuple[type[Exception], FailureKind], ...] = (
     (theirs.ModelRateLimitError, FailureKind.RATE_LIMIT),
-    (theirs.ModelQuotaExceededError, FailureKind.RATE_LIMIT),  # another model may have something left
+    (theirs.ModelQuotaExceededError, FailureKind.RATE_LIMIT),  # another model may have quota left
     (theirs.ModelUnavailableError, FailureKind.OVERLOADED),
     (theirs.ModelServerError, FailureKind.OVERLOADED),
     (theirs.ModelTimeoutError, FailureKind.TIMEOUT),
@@ -75,7 +75,7 @@ _FAILURES: tuple[tuple[type[Exception], FailureKind], ...] = (
 
 
 def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyModel]:
-    """A model to ask, and the provider behind it, which is entered and left as a context.
+    """Return a model to ask, and the provider behind it, which is a context manager.
 
     Raises:
         ImportError: The vendor's library is not installed.
@@ -91,7 +91,7 @@ def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMode
                 provider = OpenAIProvider(base_url="https://api.openai.com/v1", api_key=key)
                 return provider, OpenAIChatModel(model.id, provider=provider)
             other = OpenAICompatibleProvider(model.server_name, base_url=server.base_url, api_key=key)
-            # Most servers but OpenAI's own know the older name alone, and would not bound the answer.
+            # Most servers other than OpenAI know only the older name, and would not limit the answer.
             older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
             return other, OpenAIChatModel(model.id, provider=other, profile=older)
         case ModelKind.ANTHROPIC:
@@ -114,16 +114,16 @@ def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMode
 async def answer_of(
     model: AnyModel, request: LlmRequest, read_timeout: float
 ) -> AsyncGenerator[TextPart | ReasoningPart | LlmReply | None]:
-    """The answer of a model as it comes, `None` for what is not text, and last the whole of it.
+    """Yield the answer of a model as it comes, `None` for other events, and last the whole answer.
 
     Args:
-        model: Whom to ask.
-        request: What to ask.
+        model: The model.
+        request: The request.
         read_timeout: Longest wait for a connection that is silent. The caller has finer ones.
 
     Raises:
         ModelFailure: The stream ended before its end.
-        Exception: Whatever pydantic-ai, or a library below it, raises: see `failure_of`.
+        Exception: Any error of pydantic-ai, or of a library below it: see `failure_of`.
     """
     settings = ModelSettings(max_tokens=request.max_tokens, max_retries=0, timeout=read_timeout)
     asked = model_request_stream(
@@ -157,7 +157,7 @@ def _piece(event: Any) -> TextPart | ReasoningPart | None:
 
 def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
     finish = _FINISH.get(answer.finish_reason or "")
-    # Without the vendor's own word pydantic-ai takes a stream that was cut off for one that has ended.
+    # Without the vendor's own reason, pydantic-ai takes a stream that was cut off for a complete one.
     said = (answer.provider_details or {}).get("finish_reason") or finish is FinishReason.CONTENT_FILTER
     if answer.state != "complete" or finish is None or not said:
         raise ModelFailure(
@@ -176,9 +176,9 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
 
 
 def failure_of(error: Exception, model: str) -> ModelFailure:
-    """What went wrong, in our words. What nobody has foreseen is a failure of the transport."""
+    """Return an error of a vendor as one of ours. Unknown errors count as failures of the transport."""
     kind = next((kind for cause, kind in _FAILURES if isinstance(error, cause)), FailureKind.TRANSPORT)
-    said = briefly(_said(error))
+    said = briefly(_server_message(error))
     return ModelFailure(
         f"{model} gave no answer ({kind}): {said}",
         failure=kind,
@@ -186,8 +186,8 @@ def failure_of(error: Exception, model: str) -> ModelFailure:
     )
 
 
-def _said(error: Exception) -> str:
-    """The server's own words where there are any, with its status."""
+def _server_message(error: Exception) -> str:
+    """Return the server's own words, if there are any, with its status."""
     if not isinstance(error, theirs.ModelAPIError):
         return f"{type(error).__name__}: {error}"
     status = f"HTTP {error.status_code}: " if isinstance(error, theirs.ModelHTTPError) else ""
@@ -198,42 +198,42 @@ def _said(error: Exception) -> str:
     return status + (body if isinstance(body, str) and body else error.message)
 
 
-# -- our messages in pydantic-ai's words, and its answers in ours --------------------------------------------
+# -- conversion of messages and answers ----------------------------------------------------------------------
 
 
 def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
-    """The conversation as a model gets it. Neighbours of one side become one message."""
+    """Return the conversation for a model. Neighbouring messages of one side become one message."""
     asked: list[pm.ModelRequestPart] = [pm.SystemPromptPart(request.system)] if request.system else []
     messages: list[pm.ModelMessage] = []
     for is_answer, side in groupby(request.messages, lambda one: one.role is SessionMessageRole.ASSISTANT):
         if is_answer:
             if asked:
                 messages.append(pm.ModelRequest(parts=asked))
-            answered = [part for message in side for part in _answer(message)]
+            answered = [part for message in side for part in _answer_parts(message)]
             if answered:
                 messages.append(pm.ModelResponse(parts=answered))
             asked = []
         else:
-            asked += [part for message in side for part in _question(message, request.media)]
+            asked += [part for message in side for part in _request_parts(message, request.media)]
     return [*messages, pm.ModelRequest(parts=asked)] if asked else messages
 
 
 def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
-    """The tools that a model may call."""
+    """Return the tools that a model may call."""
     return ModelRequestParameters(
         function_tools=[
             ToolDefinition(
                 name=tool.name,
                 description=tool.description,
                 parameters_json_schema=tool.input_schema,
-                strict=False,  # as the tools have it: each checks its own input
+                strict=False,  # each tool checks its own input
             )
             for tool in request.tools
         ]
     )
 
 
-def _answer(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
+def _answer_parts(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
     for part in message.content:
         match part:
             case TextPart(text=text) if text:
@@ -244,7 +244,7 @@ def _answer(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
                 pass
 
 
-def _question(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[pm.ModelRequestPart]:
+def _request_parts(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[pm.ModelRequestPart]:
     said: list[str | pm.BinaryContent] = []
     for part in message.content:
         match part:
@@ -266,7 +266,7 @@ def _question(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[p
 
 
 def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | ToolCallPart]:
-    """What a model has said. Calls get new ids: theirs may come again, and not every vendor takes them."""
+    """Yield the parts of an answer. Calls get new ids: a vendor's may repeat, or be unfit for others."""
     for part in answer.parts:
         match part:
             case pm.TextPart(content=text) if text:
@@ -277,11 +277,11 @@ def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | T
                 call_id = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
                 yield ToolCallPart(id=call_id, name=_readable(part.tool_name), input=_input(part.args))
             case _:
-                pass  # such as files: nothing that was asked for
+                pass  # such as files, which nobody asked for
 
 
 def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """The input of a call. What is no JSON object becomes `{"_broken": text}`: the model is told later."""
+    """Return the input of a call. What is no JSON object becomes `{"_broken": text}`."""
     text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
     if not text.strip():
         return {}  # a tool without input
@@ -292,7 +292,7 @@ def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _readable(text: str) -> str:
-    """The text without halves of characters, which JSON can have and UTF-8 cannot."""
+    """Return the text without unpaired surrogates, which JSON can have and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

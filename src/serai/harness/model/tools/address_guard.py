@@ -1,7 +1,7 @@
-"""Which addresses a model may reach: those of the public network, and what the agent's file names.
+"""The guard of addresses: a model reaches the public network, and the hosts that the agent's file names.
 
-A name is resolved here, all that it stands for is judged, and the connection is made to what was judged. So
-it makes no difference how an address is written, where a redirect leads, or what a name stands for a moment
+A name is resolved here, all its addresses are checked, and the connection is made to a checked address. So it
+makes no difference how an address is written, where a redirect leads, or what a name resolves to a moment
 later: every connection goes through `allowed_addresses`.
 
 The library for HTTP is slow to load: import this when it is needed.
@@ -19,15 +19,15 @@ import httpx2
 from serai.errors import AddressRefused, ToolError
 
 _SECONDS = 30.0
-"""How long connecting, and sending, may take."""
+"""Longest time for connecting, and for sending, in seconds."""
 _TRANSLATED = IPv6Network("64:ff9b::/96")
-"""IPv4 addresses as IPv6 networks write them (NAT64)."""
+"""The range in which IPv6 networks write IPv4 addresses (NAT64)."""
 _METADATA = frozenset({IPv4Address("168.63.129.16")})
-"""Public by their number, and yet the machine's own: Azure's."""
+"""Addresses that are public by their number, but belong to the machine: Azure's."""
 
 
 async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -> list[str]:
-    """The addresses that a host may be reached at. Connect to these, and do not look again.
+    """Return the addresses of a host that may be reached. Connect to these: a second look may differ.
 
     Args:
         host: A name or an address.
@@ -46,14 +46,14 @@ async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -
     named = f"{name}:{port}" in map(str.lower, allowed)
     if not named and not all(is_public(ip_address(one)) for one in found):
         raise AddressRefused(
-            f"{name}:{port} is refused: it is this machine's, or of a private network",
+            f"{name}:{port} is refused: it belongs to this machine, or to a private network",
             remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
         )
     return found
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address, or the one that is written in it, is on the public network."""
+    """Tell whether an address, or the one that is written in it, is on the public network."""
     if isinstance(address, IPv6Address):
         teredo = address.teredo
         inner = address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
@@ -65,7 +65,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 async def resolved(host: str, port: int) -> list[str]:
-    """What a name stands for, as the system says.
+    """Resolve a name with the system's resolver.
 
     Raises:
         OSError: Nothing.
@@ -85,13 +85,13 @@ def guarded_client(
     silence: float,
     redirects: int = 0,
 ) -> httpx2.AsyncClient:
-    """A client that reaches what the guard allows, directly: proxies of the environment are not used.
+    """Return a client that reaches only allowed addresses, and uses no proxy of the environment.
 
     Args:
         allowed: `host:port`s that may be reached wherever they are.
-        headers: Are sent with each request.
-        silence: How long a server may say nothing, in seconds.
-        redirects: How many are followed.
+        headers: Headers of each request.
+        silence: Longest silence of a server, in seconds.
+        redirects: Most redirects that are followed.
     """
     return httpx2.AsyncClient(
         transport=_Guarded(allowed),
@@ -104,10 +104,10 @@ def guarded_client(
 
 
 class _Guarded(httpx2.AsyncHTTPTransport):
-    """Connects to the addresses that were judged. Certificates are checked for the name.
+    """Connects to the checked addresses. Certificates are checked for the name.
 
-    A connection serves one request: kept ones are told apart by their address alone, and what was checked for
-    one name must not serve another.
+    A connection serves one request: kept ones are distinguished by their address alone, and what was checked
+    for one name must not serve another.
     """
 
     def __init__(self, allowed: Collection[str]) -> None:

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from serai.ahp.types import ToolResultTextContent
 from serai.errors import CommandRefused
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.machine.processes.child import Child
 from serai.machine.processes.environment import find_program
 from serai.session.agent_file import is_allowed
@@ -23,9 +23,9 @@ _MOST_SECONDS = 1800
 _MOST_BYTES = 512 * 1024
 """Most bytes that are kept of the beginning of the output, and of its end."""
 _SHOWN = 8 * 1024
-"""How much of the end of the output is shown while a command runs, in bytes."""
+"""Bytes of the end of the output that are shown while a command runs."""
 _PAUSE = 0.5
-"""How often that is shown anew, in seconds."""
+"""Seconds between two updates of that."""
 _GRACE = 2.0
 """Seconds between TERM and KILL."""
 
@@ -45,14 +45,14 @@ class RunCommand(BuiltIn):
     seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="How long it may take")] = _SECONDS
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The command, if it is on the allowlist."""
+        """Return the command, if it is on the allowlist."""
         self._check(context)
         return Preview(f"Run `{shlex.join(self.words)}`")
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Run it. Cancelling ends the command and all that it started."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Run the command. Cancelling ends it, and all that it started."""
         self._check(context)
-        environ = _outside(context.folder, context.seat.environment())
+        environ = _environment_without(context.folder, context.seat.environment())
         program = _program(self.words[0], environ, context.folder)
         child = await context.seat.processes.start(
             [program, *self.words[1:]],
@@ -68,12 +68,12 @@ class RunCommand(BuiltIn):
                 await output.follow()
                 how = await child.wait()
         except TimeoutError:
-            return ToolOutput(f"{output.text}\n[ended: it took more than {self.seconds} s]", is_error=True)
+            return ToolAnswer(f"{output.text}\n[ended: it took more than {self.seconds} s]", is_error=True)
         finally:
             await child.end(grace=_GRACE)
             output.close()
         failed = how.code != 0
-        return ToolOutput(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
+        return ToolAnswer(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
 
     def _check(self, context: ToolContext) -> None:
         if not is_allowed(self.words, context.agent.allowed_commands):
@@ -83,14 +83,14 @@ class RunCommand(BuiltIn):
             )
 
 
-def _outside(folder: Path, environ: dict[str, str]) -> dict[str, str]:
-    """An environment whose `PATH` has nothing in the folder: what is there may be the model's own work."""
+def _environment_without(folder: Path, environ: dict[str, str]) -> dict[str, str]:
+    """Return an environment whose `PATH` has nothing in the folder: that may be the model's own work."""
     entries = environ.get("PATH", os.defpath).split(os.pathsep)
     return environ | {"PATH": os.pathsep.join(entry for entry in entries if not _is_in(entry, folder))}
 
 
 def _program(name: str, environ: dict[str, str], folder: Path) -> str:
-    """The whole path of a program. Reads the disk.
+    """Return the absolute path of a program. Reads the disk.
 
     Raises:
         CommandRefused: There is none, or it is in the folder.
@@ -106,46 +106,44 @@ def _is_in(path: str, folder: Path) -> bool:
 
 
 class _Output:
-    """What a command prints: its beginning and its end are kept, and its end is shown while it runs."""
+    """The output of a command: its beginning and its end are kept, and its end is shown while it runs."""
 
     def __init__(self, context: ToolContext, child: Child) -> None:
         self._call = context.call
         self._pipe = cast("IO[bytes]", child.stdout)
         self._reader: asyncio.ReadTransport | None = None
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
+        self._kept = bytearray()
+        self._left_out = 0
         self._showing: asyncio.TimerHandle | None = None
 
     @property
     def text(self) -> str:
-        """All of it, or its beginning and its end with a note between them."""
-        left_out = self._size - len(self._head) - len(self._tail)
-        note = f"\n[{left_out:,} bytes are left out]\n".encode() if left_out else b""
-        return (self._head + note + self._tail).decode(errors="replace").rstrip("\n")
+        """The whole output, or its beginning and its end with a note between them."""
+        note = f"\n[{self._left_out:,} bytes are left out]\n".encode() if self._left_out else b""
+        text = self._kept[:_MOST_BYTES] + note + self._kept[_MOST_BYTES:]
+        return text.decode(errors="replace").rstrip("\n")
 
     async def follow(self) -> None:
-        """Take what is printed until the command, and all that it started, print no more."""
+        """Read the output until the command, and all that it started, have closed it."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()
         self._reader, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), self._pipe
         )
         while piece := await reader.read(1 << 16):
-            self._size += len(piece)
-            room = _MOST_BYTES - len(self._head)
-            self._head += piece[:room]
-            self._tail += piece[room:]
-            del self._tail[:-_MOST_BYTES]
+            self._kept += piece
+            over = max(0, len(self._kept) - 2 * _MOST_BYTES)
+            self._left_out += over
+            del self._kept[_MOST_BYTES : _MOST_BYTES + over]
             self._showing = self._showing or loop.call_later(_PAUSE, self._show)
 
     def _show(self) -> None:
         self._showing = None
-        end = (self._head + self._tail)[-_SHOWN:].decode(errors="replace")
+        end = self._kept[-_SHOWN:].decode(errors="replace")
         self._call.show(ToolResultTextContent(text=end))
 
     def close(self) -> None:
-        """Read and show no more."""
+        """Stop reading and showing."""
         if self._showing is not None:
             self._showing.cancel()
         (self._reader or self._pipe).close()

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import stat
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
@@ -20,14 +18,14 @@ from serai.ahp import commands as c
 from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolError
-from serai.harness.file_edits import file_edit, made
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.host.surroundings.files import project_of
+from serai.host.tool_call import file_edit, made
 from serai.machine.draft import pieces
 from serai.machine.files import FileRoot, Roots, find, list_directory, open_content, write
 from serai.machine.files.place import find_or_make, open_regular
 from serai.machine.files.threads import check_not_stopping
-from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_kernel_view, open_directory
+from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_kernel_view
 from serai.machine.watch.globs import PathFilter
 from serai.session.agent_file import FsScopeTier
 from serai.uris import path_of, uri_of
@@ -36,31 +34,31 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MOST_BYTES = 1 << 20
-"""Most bytes that are read at once, and the largest file that is searched."""
+"""Most bytes that are read at once, and the size of the largest file that is searched."""
 _MOST_ENTRIES = 2_000
 _MOST_HITS = 200
 _MOST_SECONDS = 20.0
 _LINE = 400
-"""Most characters that are shown of a line that was found."""
+"""Most characters of a found line that are shown."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 _Path = Annotated[str, Meta(description="From the working directory on, or absolute", min_length=1)]
 
 
 def _uri_in(context: ToolContext, path: str) -> str:
-    """The URI of a path that a model names, from the working directory on."""
+    """Return the URI of a path that a model names, relative to the working directory."""
     return uri_of(os.path.normpath(context.folder / path))
 
 
 def _shown_path(path: str) -> str:
-    """The path as one writes it, without what leads nowhere: two ways to write it are one."""
+    """Return the normalised path, so that one file has one spelling."""
     return os.path.normpath(path)
 
 
 async def _with_files(
     context: ToolContext, do: Callable[Concatenate[Roots, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Do something with the files that the session reaches, in a thread. Cancelling stops the waiting.
+    """Run a function on the session's files, in a thread. Cancelling stops the waiting.
 
     Raises:
         ProtocolError: The files may not be had, are not there, or are not what they should be.
@@ -71,7 +69,7 @@ async def _with_files(
 
 
 def _widened(roots: Roots, context: ToolContext) -> Roots:
-    """The session's folders, and what its tier adds. What is closed stays closed. Reads the disk."""
+    """Return the session's folders, widened by its tier. Closed paths stay closed. Reads the disk."""
     match context.situation.fs_scope_tier:
         case FsScopeTier.SANDBOXED:
             return roots
@@ -93,14 +91,14 @@ class ReadFile(BuiltIn):
     lines: Annotated[int, Meta(ge=1, description="How many; by default all")] | None = None
 
     def summary(self) -> str:
-        """Which file."""
+        """Return which file is read."""
         return f"Read `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Read it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Read the file."""
         first = self.first_line - 1
         last = None if self.lines is None else first + self.lines
-        return ToolOutput(await _with_files(context, _text, _uri_in(context, self.path), first, last))
+        return ToolAnswer(await _with_files(context, _text, _uri_in(context, self.path), first, last))
 
 
 def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
@@ -119,23 +117,23 @@ class ListDirectory(BuiltIn):
     path: _Path = "."
 
     def summary(self) -> str:
-        """Which directory."""
+        """Return which directory is listed."""
         return f"List `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """List it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """List the directory."""
         params = c.ResourceListParams(channel=ROOT, uri=_uri_in(context, self.path))
         found = await _with_files(context, lambda roots: list_directory(params, roots).entries)
         names = [f"{one.name}/" if one.type == c.ResourceType.DIRECTORY else one.name for one in found]
         if len(names) > _MOST_ENTRIES:
             names[_MOST_ENTRIES:] = [f"[{len(names) - _MOST_ENTRIES:,} more are left out]"]
-        return ToolOutput("\n".join(names) or "[the directory is empty]")
+        return ToolAnswer("\n".join(names) or "[the directory is empty]")
 
 
 class SearchFiles(BuiltIn):
     """Find the lines with a text in all files below a directory. Prints file:line: text."""
 
-    # A text and no regular expression: one of those could keep the whole host busy for hours.
+    # Plain text, because a regular expression could keep the whole host busy for hours.
     name, title = "search_files", "Search in files"
     asking, is_idempotent = Asking.NEVER, True
 
@@ -145,13 +143,13 @@ class SearchFiles(BuiltIn):
     ignore_case: bool = False
 
     def summary(self) -> str:
-        """What is looked for, and where."""
+        """Return what is searched, and where."""
         return f"Search for `{self.text}` in `{_shown_path(self.path)}`"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Look for it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Search the files."""
         lines = await _with_files(context, self._search, _uri_in(context, self.path))
-        return ToolOutput("\n".join(lines) or "[nothing was found]")
+        return ToolAnswer("\n".join(lines) or "[nothing was found]")
 
     def _search(self, roots: Roots, uri: str) -> list[str]:
         needle = self.text.casefold() if self.ignore_case else self.text
@@ -176,7 +174,7 @@ class SearchFiles(BuiltIn):
 
 
 def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator[tuple[str, bytes]]:
-    """All texts below a directory that are wanted, by name. No link is followed, and only so long."""
+    """Yield all texts below a directory that are wanted. No link is followed, and `until` ends the search."""
     closed: set[Identity] = set()
     for path in roots.closed:
         with suppress(OSError):
@@ -184,40 +182,29 @@ def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator
     with find(uri, roots) as place:
         if place.info is not None and not place.is_directory:
             raise ToolError(f"{uri} is no directory: read it with read_file")
-        yield from _below(place.open_directory(), "", wanted, closed, until)
-
-
-def _below(
-    directory: int, prefix: str, wanted: PathFilter, closed: set[Identity], until: float
-) -> Iterator[tuple[str, bytes]]:
-    """What is in an open directory, which is closed in the end."""
+        top = place.open_directory()
     try:
-        check_not_stopping()
-        for name in sorted(os.listdir(directory)):
-            if monotonic() > until:
-                return
-            path, inner, data = f"{prefix}{name}", -1, None
-            # What cannot be read, or may not, is passed over: the search is for the rest.
-            with suppress(OSError, ProtocolError):
-                info = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                if stat.S_ISDIR(info.st_mode):
-                    if name not in _PASSED_OVER and path.count("/") < MAX_DEPTH:
-                        inner = open_directory(directory, name)
-                elif stat.S_ISREG(info.st_mode) and wanted.passes(path):
-                    data = _text_in(directory, name)
-            if inner >= 0:
-                if is_kernel_view(inner) or identity(os.fstat(inner)) in closed:
-                    os.close(inner)
-                else:
-                    yield from _below(inner, f"{path}/", wanted, closed, until)
-            elif data is not None:
-                yield path, data
+        for folder, inner, names, directory in os.fwalk(".", dir_fd=top):
+            check_not_stopping()
+            if folder != "." and (is_kernel_view(directory) or identity(os.fstat(directory)) in closed):
+                inner.clear()
+                continue
+            inner[:] = sorted(set(inner) - _PASSED_OVER) if folder.count("/") < MAX_DEPTH else []
+            for name in sorted(names):
+                path, data = os.path.normpath(f"{folder}/{name}"), None
+                if monotonic() > until:
+                    return
+                # Files that cannot or may not be read are skipped.
+                with suppress(OSError, ProtocolError):
+                    data = _text_in(directory, name) if wanted.passes(path) else None
+                if data is not None:
+                    yield path, data
     finally:
-        os.close(directory)
+        os.close(top)
 
 
 def _text_in(directory: int, name: str) -> bytes | None:
-    """What is in a file; `None` when it is large, or no text."""
+    """Return the content of a text file; `None` for a large file, or another kind."""
     handle, info = open_regular(directory, name, name)
     try:
         data = b"".join(pieces(handle, 0, info.st_size)) if info.st_size <= _MOST_BYTES else b"\0"
@@ -230,7 +217,7 @@ def _text_in(directory: int, name: str) -> bytes | None:
 
 
 class _Before(NamedTuple):
-    """A file as it was when it was looked at."""
+    """The state of a file when it was read."""
 
     text: str
     etag: str
@@ -241,16 +228,16 @@ class _Edit(BuiltIn):
 
     path: _Path
 
-    @abstractmethod
     def after(self, before: str | None) -> str:
-        """What the file is to hold; before, it held this, or (`None`) was not there."""
+        """Return what the file is to hold. Before, it held this, or (`None`) was not there."""
+        raise NotImplementedError
 
     def pattern(self) -> str:
-        """All files of the same directory."""
+        """Return the pattern of all files in the same directory."""
         return posixpath.join(posixpath.dirname(_shown_path(self.path)), "*")
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The edit, on the file as it is now."""
+        """Show the edit, on the file as it is now."""
         uri = _uri_in(context, self.path)
         before = await _with_files(context, _look, uri)
         edit = file_edit(
@@ -259,8 +246,8 @@ class _Edit(BuiltIn):
         what = f"{'Edit' if before else 'Write'} `{_shown_path(self.path)}`"
         return Preview(what, [edit], shown={uri: before and before.etag})
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Make it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Make the edit."""
         uri = _uri_in(context, self.path)
         before = await _with_files(context, _look, uri)
         etag = before and before.etag
@@ -270,7 +257,7 @@ class _Edit(BuiltIn):
         await _with_files(context, _write, uri, after, etag)
         edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
         lines = f"{edit.diff.added} lines added, {edit.diff.removed} removed" if edit.diff else ""
-        return ToolOutput(f"{_shown_path(self.path)} is written: {lines}", content=[made(edit)])
+        return ToolAnswer(f"{_shown_path(self.path)} is written: {lines}", content=[made(edit)])
 
     def _after(self, before: _Before | None) -> str:
         # JSON can write half a character, which no file can hold.
@@ -285,7 +272,7 @@ class WriteFile(_Edit):
     content: str
 
     def after(self, before: str | None) -> str:
-        """All of it."""
+        """Return the whole content."""
         del before
         return self.content
 
@@ -300,7 +287,7 @@ class EditFile(_Edit):
     everywhere: Annotated[bool, Meta(description="Replace it wherever it stands")] = False
 
     def after(self, before: str | None) -> str:
-        """The file with the new text.
+        """Return the file with the new text.
 
         Raises:
             ToolError: The old one is not there, or not only once.
@@ -318,7 +305,7 @@ class EditFile(_Edit):
 
 
 def _look(roots: Roots, uri: str) -> _Before | None:
-    """The file as it is now; `None` when it is not there.
+    """Return the file as it is now; `None` when it does not exist.
 
     Raises:
         ProtocolError: It may not be written.

@@ -15,14 +15,14 @@ from msgspec import Meta
 from serai.changes.git import find_git
 from serai.changes.repository import Repository, find_repository
 from serai.errors import ToolError
-from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolAnswer, ToolContext
 from serai.session.agent_file import FsScopeTier
 
 _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _DRIVERS = r"^filter\..*\.(clean|smudge|process|required)$"
 _MOST_SHOWN = 50
-"""Most files that are named to whoever is asked."""
+"""Most files that a person sees in the question."""
 
 
 class _Checkout:
@@ -34,7 +34,7 @@ class _Checkout:
 
     @classmethod
     async def of(cls, context: ToolContext) -> _Checkout:
-        """Find it.
+        """Find the repository.
 
         Raises:
             ToolError: There is none.
@@ -57,17 +57,17 @@ class _Checkout:
         return cls(repository, tuple(word for setting in off for word in ("-c", setting)))
 
     async def run(self, *arguments: str, doing: str, data: bytes = b"") -> bytes:
-        """What a command prints."""
+        """Run a git command, and return its output."""
         answer = await self.repository.run(*self._quiet, *arguments, doing=doing, data=data, grace=2.0)
         return answer.output
 
     async def changed(self, within: Sequence[str]) -> list[str]:
-        """The files that have changed, from the repository's directory on."""
+        """List the changed files, relative to the repository's directory."""
         listed = (await self.run(*_STATUS, "-z", "--", *within, doing="see what has changed")).split(b"\0")
         return [os.fsdecode(line[3:]).removeprefix(self.repository.prefix) for line in listed if line]
 
     def inside(self, paths: Sequence[str], context: ToolContext) -> list[str]:
-        """Paths that a model names, from the repository's directory on.
+        """Return paths that a model names, relative to the repository's directory.
 
         Raises:
             ToolError: One is outside.
@@ -76,7 +76,7 @@ class _Checkout:
             os.path.relpath(context.folder.resolve() / path, self.repository.directory) for path in paths
         ]
         if any(path.split("/")[0] == ".." for path in found):
-            raise ToolError(f"{', '.join(paths)}: this is not all inside what the session reaches")
+            raise ToolError(f"{', '.join(paths)}: not all of this is within the session's reach")
         return found
 
 
@@ -86,11 +86,11 @@ class GitStatus(BuiltIn):
     name, title = "git_status", "See what has changed"
     asking, is_idempotent = Asking.NEVER, True
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Look at it."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Run `git status`."""
         checkout = await _Checkout.of(context)
         printed = await checkout.run(*_STATUS, "--branch", "--", ".", doing="see what has changed")
-        return ToolOutput(printed.decode(errors="replace").rstrip("\n"))
+        return ToolAnswer(printed.decode(errors="replace").rstrip("\n"))
 
 
 class GitDiff(BuiltIn):
@@ -103,16 +103,16 @@ class GitDiff(BuiltIn):
     path: Annotated[str, Meta(description="A file or directory", min_length=1)] | None = None
 
     def summary(self) -> str:
-        """Which changes."""
+        """Return which changes are shown."""
         return f"See the changes{f' to `{self.path}`' if self.path else ''}"
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Look at them."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Run `git diff`."""
         checkout = await _Checkout.of(context)
         within = checkout.inside([self.path], context) if self.path else ["."]
         how = ["--cached"] if self.staged else []
         printed = await checkout.run(*_DIFF, *how, "--", *within, doing="compare")
-        return ToolOutput(printed.decode(errors="replace").rstrip("\n") or "[nothing has changed]")
+        return ToolAnswer(printed.decode(errors="replace").rstrip("\n") or "[nothing has changed]")
 
 
 class GitCommit(BuiltIn):
@@ -125,7 +125,7 @@ class GitCommit(BuiltIn):
     paths: Annotated[list[str], Meta(description="Files; by default all that have changed")] | None = None
 
     async def preview(self, context: ToolContext) -> Preview:
-        """The files. Where none are named, these and no others are committed."""
+        """List the files. Where none are named, exactly these are committed."""
         files = await self._files(context, await _Checkout.of(context))
         listed = [f"- `{name}`" for name in files[:_MOST_SHOWN]]
         if len(files) > _MOST_SHOWN:
@@ -133,8 +133,8 @@ class GitCommit(BuiltIn):
         what = "\n".join([f"Commit {len(files)} files: {self.message}", "", *listed])
         return Preview(what, shown={"files": files})
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Commit them."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Commit the files."""
         checkout = await _Checkout.of(context)
         shown = context.shown.get("files") if self.paths is None else None
         files = shown or await self._files(context, checkout)
@@ -149,7 +149,7 @@ class GitCommit(BuiltIn):
             data=chosen,
         )
         notes = [f"[{name} is left out: {why}]" for name, why in left_out.items()]
-        return ToolOutput("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
+        return ToolAnswer("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
 
     async def _files(self, context: ToolContext, checkout: _Checkout) -> list[str]:
         within = checkout.inside(self.paths, context) if self.paths else ["."]

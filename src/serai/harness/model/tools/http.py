@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from msgspec import Meta, field
 
 from serai.errors import ToolError
-from serai.harness.model.tool import BuiltIn, Preview, ToolContext, ToolOutput
+from serai.harness.model.tool import BuiltIn, Preview, ToolAnswer, ToolContext
 
 _SECONDS = 60.0
-"""How long a request may take in all."""
+"""Longest time of a request, in seconds."""
 _MOST_BYTES = 1 << 20
 """Most bytes that are read of an answer."""
 _REDIRECTS = 5
@@ -34,12 +34,12 @@ class HttpRequest(BuiltIn):
     body: str | None = None
 
     def pattern(self) -> str:
-        """The same method at the same server."""
+        """Return the pattern of the same method at the same server."""
         parts = urlsplit(self.url)
         return f"{self.method} {parts.scheme}://{parts.netloc}/*"
 
     async def preview(self, context: ToolContext) -> Preview:
-        """All of it. The name is not resolved yet: to ask for it would tell the network of it already."""
+        """Show the whole request. The name is not resolved yet: that would already tell the network."""
         del context
         self._check()
         sent = [f"{name}: {value}" for name, value in self.headers.items()]
@@ -47,8 +47,8 @@ class HttpRequest(BuiltIn):
         quoted = ["", "```", *sent, "```"] if sent else []
         return Preview("\n".join([f"Send `{self.method} {self.url}`", *quoted]))
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Send it. Redirects are followed for what only reads."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Send the request. Redirects are followed for requests that only read."""
         self._check()
         client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.address_guard")
         httpx = client_module.httpx2
@@ -64,14 +64,14 @@ class HttpRequest(BuiltIn):
                 client,
                 client.stream(self.method, self.url, headers=self.headers, content=body) as answer,
             ):
-                return ToolOutput(await _told(answer))
+                return ToolAnswer(await _answer_text(answer))
         except TimeoutError:
             raise ToolError(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ToolError(f"{self.url} cannot be had: {error or type(error).__name__}") from None
+            raise ToolError(f"{self.url} cannot be fetched: {error or type(error).__name__}") from None
 
     def _check(self) -> None:
-        """Refuse what is no request.
+        """Check the request.
 
         Raises:
             ToolError: It is no address, or a header may not be set.
@@ -82,14 +82,14 @@ class HttpRequest(BuiltIn):
             raise ToolError(f"{self.url!r} is no address") from None
         if parts.scheme not in {"http", "https"}:
             raise ToolError(f"{self.url!r} is no http: or https: address")
-        # What two readers may read differently is refused: a person allows what they have read.
+        # An ambiguous URL is refused, because a person allows what they have read.
         if not parts.hostname or "@" in parts.netloc or _ODD.search(self.url):
-            raise ToolError(f"{self.url!r} has no host, or what does not belong into an address")
+            raise ToolError(f"{self.url!r} has no host, or characters that do not belong in an address")
         if "host" in map(str.lower, self.headers):
             raise ToolError("the header Host is the address's own")
 
 
-async def _told(answer: Any) -> str:
+async def _answer_text(answer: Any) -> str:
     data = bytearray()
     async for piece in answer.aiter_bytes():
         data += piece

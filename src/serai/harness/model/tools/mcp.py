@@ -4,9 +4,9 @@
     tools, notices = await servers.tools(agent, customized.servers)  # before each turn
     await servers.close()                                            # with the session
 
-A server is connected when it is first needed, and stays so until it is no longer wanted. One that fails is a
-notice, and is tried again with the next turn. The SDK takes a second to import: that happens with the first
-server, on a thread.
+A server is connected when it is first needed, and stays so until it is no longer wanted. The failure of a
+server is a notice, and it is tried again with the next turn. The SDK takes a second to import, so the first
+server does that on a thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import msgspec
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolError
-from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput
+from serai.harness.model.tool import Asking, ForeignRequest, ModelTool, ToolAnswer
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
 
@@ -39,7 +39,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpServerSettings(msgspec.Struct, frozen=True):
-    """How a server is reached: by a command, or at a URL. Values may be references to secrets."""
+    """The settings of a server: its command or its URL. Values may be references to secrets."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -49,7 +49,7 @@ class McpServerSettings(msgspec.Struct, frozen=True):
 
 
 def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
-    """Read them as agents' files, and those of other tools, have them.
+    """Read the settings from the fields of an agent's file, or of another tool's file.
 
     Raises:
         ConfigInvalid: Something in them is not what it should be.
@@ -63,14 +63,14 @@ def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
         told |= {"argv": argv, "cwd": fields.get("cwd"), "url": url}
         settings = msgspec.convert(told, McpServerSettings)
     except (msgspec.ValidationError, TypeError) as error:
-        raise ConfigInvalid(f"the MCP server {name!r} is not described well: {error}") from None
+        raise ConfigInvalid(f"the MCP server {name!r} is not configured correctly: {error}") from None
     if bool(settings.argv) is bool(settings.url) or fields.get("type") == "sse":
         raise ConfigInvalid(f"the MCP server {name!r} needs a command, or the URL of streamable HTTP")
     return settings
 
 
 class McpServers:
-    """The servers of one session.
+    """The MCP servers of one session.
 
     Args:
         seat: The session.
@@ -84,8 +84,8 @@ class McpServers:
 
     async def tools(
         self, agent: AgentFile, definitions: Iterable[Definition]
-    ) -> tuple[list[Tool], list[str]]:
-        """What the servers offer now, and notices of why some do not.
+    ) -> tuple[list[ModelTool], list[str]]:
+        """Return the tools of all servers, and notices about servers that have failed.
 
         The servers are those of the agent, and of customisations that may run. Servers that are no longer
         wanted, or have failed, are ended first. Cancelling leaves the servers that are being connected to the
@@ -111,7 +111,7 @@ class McpServers:
             if name not in kept:
                 kept[name] = _Connection(name, settings, self._seat, self._folder, agent.allowed_hosts)
         await asyncio.gather(*(connection.started() for connection in kept.values()))
-        tools: dict[str, Tool] = {}
+        tools: dict[str, ModelTool] = {}
         for name, connection in kept.items():
             if connection.problem:
                 notices.append(f"The MCP server {name!r} cannot be used: {connection.problem}")
@@ -122,13 +122,13 @@ class McpServers:
         return list(tools.values()), notices
 
     async def close(self) -> None:
-        """End all servers. To do it again does no harm."""
+        """End all servers. Ending them again does no harm."""
         connections, self._connections = self._connections, {}
         await asyncio.gather(*(connection.close() for connection in connections.values()))
 
 
 class _Connection:
-    """A server, held by a task of its own: what the SDK opens, the same task has to close."""
+    """A server, held by a task of its own: the task that opens the SDK's connection also has to close it."""
 
     def __init__(
         self,
@@ -141,11 +141,11 @@ class _Connection:
         self.name = name
         self.settings = settings
         self.problem = ""
-        """Why it cannot be used."""
+        """The reason why it cannot be used."""
         self.client: Any = None
         self.tools: list[Any] = []
         self.is_broken = False
-        """Whether it is to be connected anew."""
+        """True if it has to be connected again."""
         self._seat = seat
         self._leaving = asyncio.Event()
         self._ready = asyncio.Event()
@@ -159,7 +159,7 @@ class _Connection:
                 self.client = client
                 self._ready.set()
                 await self._leaving.wait()
-        except Exception as error:  # noqa: BLE001 - whatever a server does is told, and ends no turn
+        except Exception as error:  # noqa: BLE001 - any failure of a server is a notice, and ends no turn
             self.fail(error)
         finally:
             self._ready.set()
@@ -173,7 +173,7 @@ class _Connection:
             self.fail(ToolError(f"it did not answer in {_START_SECONDS:g} s"))
 
     def fail(self, error: BaseException) -> str:
-        """The server has failed. Returns why."""
+        """Mark the server as failed. Returns the reason."""
         while isinstance(error, BaseExceptionGroup):
             error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
         said = str(error) if isinstance(error, SeraiError) else f"{type(error).__name__}: {error}"
@@ -181,18 +181,18 @@ class _Connection:
         self.is_broken, self.tools = True, []
         return self.problem
 
-    async def call(self, tool: str, given: dict[str, Any]) -> ToolOutput:
+    async def call(self, tool: str, given: dict[str, Any]) -> ToolAnswer:
         """Call a tool. Cancelling tells the server."""
         if self.is_broken or self.client is None:
             raise ToolError(f"the MCP server {self.name!r} is gone: {self.problem}")
         try:
             result = await self.client.call_tool(tool, given)
-        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
-            # What it says about the call is an answer. Anything else, and the connection is of no use.
+        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise anything
+            # An error about the call is an answer. After any other error the connection is useless.
             if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
                 raise ToolError(f"the MCP server refused: {error}") from None
             raise ToolError(f"the MCP server failed: {self.fail(error)}") from None
-        return _told(result)
+        return _answer_of(result)
 
     async def close(self) -> None:
         """End the server, and its process."""
@@ -205,29 +205,31 @@ class _Connection:
             await self._task
 
 
-def _tool(connection: _Connection, told: Any) -> Tool:
-    """A tool of a server. Whoever trusts the server trusts its word that a tool only reads."""
+def _tool(connection: _Connection, told: Any) -> ModelTool:
+    """Return a tool of a server. The server's word that a tool only reads is trusted, as the server is."""
     hints = told.annotations
     title = told.title or (hints.title if hints else None) or f"{connection.name}: {told.name}"
     only_reads = bool(hints and hints.read_only_hint)
-    return Tool(
+    return ModelTool(
         name=_ODD.sub("_", f"mcp__{connection.name}__{told.name}")[:_NAME_LENGTH],
         title=title,
         description=told.description or title,
         schema=told.input_schema,
-        read=lambda given: ForeignUse(_shown(title, given), partial(connection.call, told.name, dict(given))),
+        read=lambda given: ForeignRequest(
+            _description(title, given), partial(connection.call, told.name, dict(given))
+        ),
         asking=Asking.NEVER if only_reads else Asking.UNLESS_GRANTED,
         is_idempotent=only_reads or bool(hints and hints.idempotent_hint),
     )
 
 
-def _shown(title: str, given: Mapping[str, Any]) -> str:
-    """The tool, with all of the input."""
+def _description(title: str, given: Mapping[str, Any]) -> str:
+    """Return the description of a call, with the whole input."""
     shown = msgspec.json.format(msgspec.json.encode(given)).decode()
     return f"{title}\n\n```json\n{shown}\n```"
 
 
-def _told(result: Any) -> ToolOutput:
+def _answer_of(result: Any) -> ToolAnswer:
     texts: list[str] = []
     shown: list[ToolResultContent] = []
     for block in result.content:
@@ -246,4 +248,4 @@ def _told(result: Any) -> ToolOutput:
     text = "\n".join(texts)
     if len(text) > _MOST_TEXT:
         text = f"{text[:_MOST_TEXT]}\n[cut off: {len(text):,} characters in all]"
-    return ToolOutput(text, is_error=result.is_error, content=shown)
+    return ToolAnswer(text, is_error=result.is_error, content=shown)

@@ -28,14 +28,14 @@ from serai.host.seat import Seat
 from serai.jsonrpc.lines import LineSplitter
 from serai.version import __version__
 
-logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
+logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs each request
 
 _SECONDS = 300.0
-"""How long a server may take for one call."""
+"""Longest time of one call, in seconds."""
 _LONGEST_LINE = 16 << 20
 _MOST_PAGES = 50
 _LAST_WORDS = 400
-"""How much of what a server printed last is told when it fails, in characters."""
+"""Characters of a server's last output that an error contains."""
 _EOF_GRACE, _TERM_GRACE = 1.0, 2.0
 
 
@@ -43,7 +43,7 @@ _EOF_GRACE, _TERM_GRACE = 1.0, 2.0
 async def connect(
     name: str, settings: McpServerSettings, seat: Seat, folder: Path, allowed: Collection[str]
 ) -> AsyncGenerator[Client]:
-    """A client of a server, for the time of the block. Its process is gone after that.
+    """Open a client of a server, for the time of the block. The server's process ends with the block.
 
     Raises:
         SeraiError: It cannot be started or reached, or may not be.
@@ -56,7 +56,7 @@ async def connect(
 
 
 async def list_tools(client: Client) -> list[types.Tool]:
-    """All tools of a server."""
+    """List all tools of a server."""
     tools: list[types.Tool] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
@@ -69,7 +69,7 @@ async def list_tools(client: Client) -> list[types.Tool]:
 
 
 async def _resolved(values: Mapping[str, str], seat: Seat) -> dict[str, str]:
-    """The same with the secrets that they refer to, which are masked from now on wherever they appear."""
+    """Return values with the secrets that they refer to. These are masked from now on."""
     found: dict[str, str] = {}
     for name, value in values.items():
         secret = await asyncio.to_thread(with_secret, value, os.environ)
@@ -128,7 +128,7 @@ async def _stdio(name: str, settings: McpServerSettings, seat: Seat, folder: Pat
 
 
 class _Talk:
-    """What is said to a server and heard of it, as the SDK takes it."""
+    """The messages from and to a server, as streams of the SDK."""
 
     def __init__(self) -> None:
         self.heard, self.incoming = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
@@ -138,11 +138,11 @@ class _Talk:
 
     @property
     def last_words(self) -> str:
-        """What the server printed last on its standard error."""
+        """The end of the server's error output."""
         return self._words.decode(errors="replace").strip()[-_LAST_WORDS:]
 
     def hear(self, data: bytes) -> None:
-        """Something came. Who writes lines without end is heard no more."""
+        """Take output. A server that writes an endless line is not read any more."""
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
             for line in self._lines.feed(data):
                 if line.strip():
@@ -151,18 +151,18 @@ class _Talk:
             self.heard.close()
 
     def log(self, data: bytes) -> None:
-        """Something came on the standard error."""
+        """Take error output."""
         self._words.extend(data)
         del self._words[: -4 * _LAST_WORDS]
 
     async def speak(self, pipes: Pipes) -> None:
-        """Send what is to be said."""
+        """Send messages to the server."""
         async for message in self._said:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             pipes.write(f"{text}\n".encode())
 
     def close(self) -> None:
-        """All is said."""
+        """Close all streams."""
         for stream in (self.heard, self.incoming, self.outgoing, self._said):
             stream.close()
 

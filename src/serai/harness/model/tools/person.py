@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from serai.ahp import types as t
 from serai.errors import ToolError
-from serai.harness.model.tool import Asking, BuiltIn, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, ToolAnswer, ToolContext
 
 _QUESTION = "answer"
 
@@ -25,18 +25,18 @@ class AskUser(BuiltIn):
     )
 
     def summary(self) -> str:
-        """The question."""
+        """Return the question."""
         return self.question
 
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Ask it. It has the same id when the call runs again after a restart."""
+    async def run(self, context: ToolContext) -> ToolAnswer:
+        """Ask the question. It keeps its id when the call runs again after a restart."""
         request_id = f"{context.call.id}-question"
         asked = t.SessionInputRequest(id=request_id, message=self.question, questions=[self._asked()])
         answers = await context.turn.ask(asked)
         said = self._said(answers.answers.get(_QUESTION)) if answers.accepted else ""
         if not said:
             raise ToolError("the person did not answer")
-        return ToolOutput(said)
+        return ToolAnswer(said)
 
     def _asked(self) -> t.SessionInputQuestion:
         if not self.options:

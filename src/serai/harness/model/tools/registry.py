@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from serai.contract import Role
-from serai.harness.model.tool import Asking, BuiltIn, ForeignUse, Tool, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, BuiltIn, ForeignRequest, ModelTool, ToolAnswer, ToolRequest
 from serai.harness.model.tools.commands import RunCommand
 from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
-from serai.relay.inbox import Caller
+from serai.relay.tokens import Caller
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.session.agent_file import covers
@@ -33,11 +33,11 @@ _KINDS: tuple[type[BuiltIn], ...] = (
     AskUser,
 )
 BUILT_IN_TOOLS = tuple(kind.tool() for kind in _KINDS)
-"""The tools that every agent has, unless its file names those that it has."""
+"""The tools of every agent whose file does not list its tools."""
 
 
 def is_tool_name(name: str) -> bool:
-    """Whether an agent's file may name a tool so: a built-in one, one of the relay, or one of MCP.
+    """Tell whether an agent's file may name a tool so: a built-in tool, one of the relay, or one of MCP.
 
     A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
     """
@@ -45,38 +45,40 @@ def is_tool_name(name: str) -> bool:
     return name.startswith("mcp__") or any(covers(name, tool.name) for tool in known)
 
 
-def narrowed(tools: Iterable[Tool], names: Iterable[str] | None) -> dict[str, Tool]:
-    """The tools that names leave, by name; `None` leaves all. Of two with one name the first counts."""
+def narrowed(tools: Iterable[ModelTool], names: Iterable[str] | None) -> dict[str, ModelTool]:
+    """Return the named tools; all for `None`. Of two tools with one name the first counts."""
     wanted = None if names is None else tuple(names)
-    left: dict[str, Tool] = {}
+    left: dict[str, ModelTool] = {}
     for tool in tools:
         if wanted is None or any(covers(name, tool.name) for name in wanted):
             left.setdefault(tool.name, tool)
     return left
 
 
-# -- the relay's ------------------------------------------------------------------------------------------
+# -- the relay's tools ------------------------------------------------------------------------------------
 
 _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
-"""What is not the same when it is done twice."""
+"""The tools whose repetition has another effect."""
 
 
-async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[Tool]:
-    """The relay's tools for the agent of a session, given its URI, with one for each action it may use.
+async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[ModelTool]:
+    """Return the relay's tools for the agent of a session, with one tool for each action that it may use.
 
-    Nobody is asked: the relay's policy says who may do what.
+    No person is asked: the relay's policy decides who may do what.
     """
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
 
-    def tool(name: str, description: str, schema: dict[str, Any]) -> Tool:
+    def tool(name: str, description: str, schema: dict[str, Any]) -> ModelTool:
         title = name.replace("_", " ").capitalize()
 
-        def read(given: Mapping[str, Any]) -> ToolUse:
-            async def call() -> ToolOutput:
-                return ToolOutput(msgspec.json.encode(await tools.call(caller, name, given)).decode())
+        def read(given: Mapping[str, Any]) -> ToolRequest:
+            async def call() -> ToolAnswer:
+                return ToolAnswer(msgspec.json.encode(await tools.call(caller, name, given)).decode())
 
-            return ForeignUse(title, call)
+            return ForeignRequest(title, call)
 
-        return Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE)
+        return ModelTool(
+            name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE
+        )
 
     return [tool(one.name, one.description, one.schema) for one in await tools.tools(caller)]

@@ -7,7 +7,7 @@ import { Embedded, Resource } from "./resource.js";
 /** @import {MessageAttachment, UserMessage} from "../../ahp/types.d.ts" */
 
 const MOST = 4000;
-/** The line that the relay puts before each message (`serai.relay.header`). */
+/** The line that the relay puts before each message (`serai.relay.messages.header`). */
 const HEADER = /^\[relay\] from (\S+) \(([^)]*)\)(?: in (\S+))?(.*)$/;
 
 /**

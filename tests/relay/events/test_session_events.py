@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hosts import WITHIN
 from relay.listeners import Heard, listening
-from relay.workspaces import Inn, Nobody, inn
+from relay.workspaces import Inn, Nobody, inn, relay_of
 from requirements import proves
 from serai.ahp import actions as a
 from serai.ahp.actions import (
@@ -28,9 +28,8 @@ from serai.contract import (
 from serai.errors import AuthRequired, CapabilityUnsupported
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
 from serai.relay.predicates import events
-from serai.relay.sdk import relay_of
+from serai.relay.tokens import Caller
 from serai.store.memory import MemoryStore
 
 
@@ -246,7 +245,7 @@ async def test_a_listener_that_is_too_slow_is_told_what_is_missing(
 ) -> None:
     session = await house.session("one")
     stream = house.workspace.events
-    monkeypatch.setattr("serai.relay.events._RECENT", 4)
+    monkeypatch.setattr("serai.relay.events.stream._RECENT", 4)
     monkeypatch.setattr(stream, "_recent", type(stream._recent)(maxlen=4))  # pyright: ignore[reportPrivateUsage]
     _, slow = await house.workspace.subscribe(Caller(Role.OWNER), SubscribeParams(types=("session.event",)))
     first = asyncio.ensure_future(anext(slow))

@@ -10,6 +10,7 @@ import pytest
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
+from serai.config.settings import RelayPolicy
 from serai.contract import (
     DeliveryReason,
     DeliveryState,
@@ -29,8 +30,7 @@ from serai.errors import (
 )
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.tokens import Caller
 
 OBSERVER = Caller(Role.OBSERVER)
 AS_ROBOT: dict[str, Any] = {"as": "@robot"}

@@ -1,4 +1,4 @@
-"""Watches the sessions of the host while someone listens, and tells the workspace what they let one observe.
+"""Watches the sessions of the host while someone listens, and publishes what can be observed of them.
 
     session.event              wraps one event of a session
     agent.status.changed       the status of an agent is another one
@@ -6,9 +6,9 @@
     session.started|resumed|forked, log, error
                                the same as the session's event of that type
 
-These are live only: their ids are `<number>.<n>`, and they are not told again. What a session does not
-declare in `events.emits` is not passed on; what the relay itself knows of messages, deliveries and actions
-always is.
+These events are live only: their ids are `<number>.<n>`, and they are not replayed. A session's events are
+published if it declares them in `events.emits`. Events of messages, deliveries and actions always are,
+because the relay itself knows them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
 from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
 from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.relay import WorkspacePart
+from serai.relay.events.session_events import SessionEvents, status_events
 from serai.relay.predicates import OF_SESSIONS
-from serai.relay.session_events import SessionEvents, status_events
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -42,7 +43,7 @@ _STATUSES = frozenset(kind.value for kind in _Type if kind.family == "status")
 _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
-"""The session events that the workspace has under the same name."""
+"""The session events that the workspace publishes under the same name."""
 _LIVE: dict[str, tuple[c.Wish, ...]] = {
     "session.event": (),
     **{f"agent.status.{what}": (_CHANGED,) for what in ("changed", *c.AgentStatus)},
@@ -50,7 +51,7 @@ _LIVE: dict[str, tuple[c.Wish, ...]] = {
     **{kind.value: (kind,) for kind in _Type if kind.value.startswith(OF_SESSIONS)},
     **{kind.value: (kind,) for kind in _ALSO_OF_WORKSPACE},
 }
-"""The types that only come while someone listens, with what an agent has to declare for each."""
+"""The types that are published only while someone listens, with what an agent has to declare for each."""
 _ALWAYS = (
     *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
     *(f"delivery.{what}" for what in ("created", "accepted", "delivered", "deferred", "failed")),
@@ -59,17 +60,17 @@ _ALWAYS = (
     "agent.status.releasing",
     "session.released",
 )
-"""The types that come whatever a session declares."""
+"""The types that are published whatever a session declares."""
 
 
 def wants_live(types: Iterable[str]) -> bool:
-    """Whether a listener for these types, which may have wildcards, could hear of live events."""
+    """Tell whether a listener for these types, which may have wildcards, could receive live events."""
     patterns = list(types)
     return not patterns or any(fnmatchcase(name, one) for name in _LIVE for one in patterns)
 
 
 def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str], agent: str) -> None:
-    """Go on only when an event of each of these types can ever come from an agent.
+    """Check that an event of each of these types can ever come from an agent.
 
     Raises:
         CapabilityUnsupported: One of them cannot: the session does not emit it.
@@ -83,10 +84,10 @@ def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str
 
 
 def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
-    """Why a live event of this type never comes from an agent."""
+    """Return why a live event of this type never comes from an agent; `None` if it may."""
     if name == "session.event" and not capabilities.events.emits:
         return CapabilityUnsupported("events.emits", name, agent=agent)
-    # Who names some statuses means those; who only says that its status changes means all.
+    # A session that declares some statuses means only those; `status.changed` alone means all.
     own = name.removeprefix("agent.")
     is_particular = any(kind.family == "status" and kind != _CHANGED for kind in capabilities.events.emits)
     wishes = (_Type(own),) if is_particular and own in _STATUSES else _LIVE[name]
@@ -94,58 +95,52 @@ def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) ->
     return next((refusal for refusal in refusals if refusal), None)
 
 
-class Observer:
-    """Watches while someone listens; else it costs nothing.
-
-    Args:
-        workspace: The relay.
-    """
+class Observer(WorkspacePart):
+    """Watches sessions while someone listens; otherwise it costs nothing."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
+        super().__init__(workspace)
         self._stream = workspace.events
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}
 
-    def attend(self) -> Callable[[], None]:
-        """Watch from now on, until what this returns is called."""
+    def watch(self) -> Callable[[], None]:
+        """Watch from now on, until the returned function is called."""
         self._listeners += 1
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
             self._views = {session.uri: SessionEvents(session.live.snapshot()) for session in sessions}
-            self._host.journal.observe(self._happened)
-            self._stream.also = self._heard
+            self._host.journal.observe(self._on_action)
+            self._stream.on_each = self._on_event
 
         def leave() -> None:
             self._listeners -= 1
             if not self._listeners:
                 self._host.journal.observe(None)
-                self._stream.also = None
+                self._stream.on_each = None
                 self._views = {}
 
         return leave
 
-    # -- what is committed ---------------------------------------------------------------------------------
+    # -- committed actions and events ----------------------------------------------------------------------
 
-    def _happened(self, channel: str, action: StateAction, number: int) -> None:
-        """An action is committed: of a session, of a terminal, or of something that nobody observes here."""
+    def _on_action(self, channel: str, action: StateAction, number: int) -> None:
+        """Observe a committed action of a session or of a terminal. Actions of other channels are ignored."""
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
             if (view := self._view(channel, action)) is not None:
                 told = view.happened(action, number, at, self._host.journal.recent_blobs)
-                self._tell(self._identities.of_session(channel), number, told)
+                self._publish(self._identities.of_session(channel), number, told)
         elif isinstance(found := self._host.channels.get(channel), HostTerminal):
             state = found.live.head
             if isinstance(state.claim, TerminalSessionClaim):
                 session = state.claim.session
                 if (view := self._view(session, action)) is not None:
                     told = view.in_terminal(channel, action, state, at)
-                    self._tell(self._identities.of_session(session), number, told)
+                    self._publish(self._identities.of_session(session), number, told)
 
     def _view(self, uri: str, action: StateAction | None = None) -> SessionEvents | None:
-        """The view of a session, as it was before the action."""
+        """Return the view of a session, as it was before the action."""
         view, session = self._views.get(uri), self._host.sessions.peek(uri)
         if view is None and session is not None:
             # It was not in memory, so nothing ran in it, or it is new.
@@ -159,63 +154,63 @@ class Observer:
             self._views[uri] = view
         return view
 
-    def _heard(self, number: int, event: dict[str, Any]) -> None:
-        """An event of the relay's own is committed: what it means for the sessions that it is about."""
+    def _on_event(self, number: int, event: dict[str, Any]) -> None:
+        """Publish what a committed event of the relay means for the sessions that it is about."""
         kind, data = event["type"], event["data"]
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")
         if kind == "agent.registered" and subject is not None and subject.session is not None:
             if (view := self._view(subject.session)) is not None and view.status == c.AgentStatus.STARTING:
-                self._tell(subject, number, status_events(view.status, None))
+                self._publish(subject, number, status_events(view.status, None))
         elif kind == "agent.status.releasing" and subject is not None:
             view = self._views.pop(subject.session or "", None)
             before = view.status if view else c.AgentStatus.IDLE
-            self._tell(subject, number, status_events(c.AgentStatus.RELEASING, before))
+            self._publish(subject, number, status_events(c.AgentStatus.RELEASING, before))
         elif kind == "session.released" and subject is not None:
             told = status_events(c.AgentStatus.RELEASED, c.AgentStatus.RELEASING)
-            self._tell(subject, number, [*told, c.SessionReleased(session_id=data.get("sessionId", ""))])
+            self._publish(subject, number, [*told, c.SessionReleased(session_id=data.get("sessionId", ""))])
         elif kind == "message.created" and actor is not None:
-            self._tell(actor, number, [c.MessageSent(message_id=data["messageId"])])
+            self._publish(actor, number, [c.MessageSent(message_id=data["messageId"])])
         elif kind.startswith("delivery.") and kind in c.EVENT_TYPES and subject is not None:
             told = [c.convert({**data, "type": kind}, c.AgentSessionEvent)]
             if kind == _Type.DELIVERY_DELIVERED:
                 told.append(c.MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
-            self._tell(subject, number, told)
+            self._publish(subject, number, told)
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
-            self._tell(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
+            self._publish(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
 
-    # -- telling -------------------------------------------------------------------------------------------
+    # -- publishing ----------------------------------------------------------------------------------------
 
-    def reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
-        """A session elsewhere tells what was observed in it."""
+    def publish_reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
+        """Publish the events that a session elsewhere has reported."""
         if self._listeners:
             masked = self._host.redactor.redact_value(list(events), observed=True)
-            self._tell(participant, self._host.journal.last_seq, masked)
+            self._publish(participant, self._host.journal.last_seq, masked)
 
-    def _tell(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
-        """Pass on what the session declares, and what the relay itself knows of it."""
+    def _publish(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
+        """Publish what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
-        # Who is gone declares nothing any more, and is told of to the end.
-        emits = _Type if participant.gone else self._workspace.box_of(participant).capabilities.events.emits
+        # A released session has no capabilities any more; its last events are published nevertheless.
+        emits = _Type if participant.gone else self._workspace.queue_of(participant).capabilities.events.emits
         at = self._host.ledger.now
         agent, subject = c.to_wire(participant.identity), participant.identity.id
         for event in events:
             if event.type.is_live and event.type not in emits:
                 continue
             wire = c.to_wire(event)
-            self._stream.observed(number, "session.event", subject, {"agent": agent, "event": wire}, at)
+            self._stream.add_live(number, "session.event", subject, {"agent": agent, "event": wire}, at)
             fields = {key: value for key, value in wire.items() if key != "type"}
             for kind in _workspace_types(event):
-                self._stream.observed(number, kind, subject, {"agent": agent, **fields}, at)
+                self._stream.add_live(number, kind, subject, {"agent": agent, **fields}, at)
 
 
 def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
-    """Under which names the workspace hears of a session's event, beside `session.event`."""
+    """Return the names under which the workspace publishes a session's event, beside `session.event`."""
     if event.type in _ALSO_OF_WORKSPACE:
         return [event.type.value]
     if isinstance(event, c.StatusEvent) and event.type == _Type.STATUS_CHANGED:
         named = f"agent.status.{event.status.value}"
-        # That a release has begun is an event of the relay's own.
+        # The beginning of a release is an event of the relay itself.
         return ["agent.status.changed", *([named] if event.status != c.AgentStatus.RELEASING else ())]
     return []

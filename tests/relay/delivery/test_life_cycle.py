@@ -20,6 +20,7 @@ from relay.workspaces import Inn, inn
 from requirements import proves
 from serai import contract as c
 from serai.ahp import actions as a
+from serai.config.settings import RelayPolicy
 from serai.contract import DeliveryMode, DeliveryRecord, DeliveryState
 from serai.errors import DeliveryFinal, RelayError
 from serai.harness.callback import STEERABLE, CallbackHarness, CallbackSession
@@ -27,8 +28,7 @@ from serai.host.agents import HostContext
 from serai.host.host import Host
 from serai.host.ledger import record_of
 from serai.host.turn import Turn
-from serai.relay.boundaries import BOUNDARIES, SessionBox
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.session_queue import BOUNDARIES, SessionQueue
 from serai.relay.workspace import Workspace
 from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
@@ -512,10 +512,10 @@ class LifeCycle(RuleBasedStateMachine):
             if waits in BOUNDARIES and self.inn.workspace.identities[number].session
         }
         known = {
-            (box._participant.number, waits): count
-            for box in self.inn.workspace._boxes.values()
-            if isinstance(box, SessionBox)
-            for waits, count in box.waiting.items()
+            (queue.participant.number, waits): count
+            for queue in self.inn.workspace._queues.values()
+            if isinstance(queue, SessionQueue)
+            for waits, count in queue.waiting.items()
             if count
         }
         assert known == counted

@@ -1,10 +1,11 @@
 """Webhooks: events of the workspace, posted to URLs that the owner names, signed and in their order.
 
-Each webhook has its own place in the order of events, which is kept. What is not taken is posted again, later
-each time, also after a restart; so an event may come twice, and none is left out as long as it is kept.
+Each webhook has its own place in the order of events, which is stored. An event that is not accepted is
+posted again, later each time, also after a restart. So an event may come twice, and no stored event is left
+out.
 
-Posts show who sent them: HMAC-SHA256 over the time and the body, in two headers. Whoever receives one
-computes the same, and refuses what is old.
+Posts are signed: HMAC-SHA256 over the time and the body, in two headers. The receiver computes the same, and
+refuses what is old.
 
     X-Serai-Timestamp: 1767225600
     X-Serai-Signature: sha256=<hex of HMAC(secret, timestamp + "." + body)>
@@ -27,7 +28,8 @@ from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import ConnectionLost, InvalidParams, ProtocolError, SeraiError
-from serai.relay.inbox import Caller
+from serai.relay import WorkspacePart
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 TIMESTAMP, SIGNATURE = "X-Serai-Timestamp", "X-Serai-Signature"
 _MOST = 64 * 1024
-"""How much of an answer is read."""
+"""Most bytes of an answer that are read."""
 _TIMEOUT = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 300.0
 
@@ -47,29 +49,23 @@ class _Kept(c.Record):
     secret: str
 
 
-class Webhooks:
-    """All webhooks of a workspace.
-
-    Args:
-        workspace: The relay. Secrets are masked that it has come to know since an event was written, too.
-    """
+class Webhooks(WorkspacePart):
+    """All webhooks of a workspace. Secrets that became known after an event was written are masked, too."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._ledger = workspace.ledger
-        self._redactor = workspace.host.redactor
+        super().__init__(workspace)
         self._events = workspace.events
         self._kept: dict[str, _Kept] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
-        """Read them, and go on where each of them was."""
-        for number, until, data in await self._ledger.store.relay("webhooks"):
+        """Read all webhooks, and go on where each of them was."""
+        for number, until, data in await self._store.relay("webhooks"):
             kept = c.decode(data, _Kept)
             self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
 
     async def close(self) -> None:
-        """Post nothing any more, and write down how far each is: what was passed over is not read again."""
+        """Stop posting, and store how far each webhook is: what was skipped is not read again."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -99,14 +95,14 @@ class Webhooks:
         return c.WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
 
     def list(self, _caller: Caller, _params: c.Empty) -> c.WebhooksResult:
-        """All of them, the oldest first. A secret in a URL is masked."""
+        """List all webhooks, the oldest first. A secret in a URL is masked."""
         return c.WebhooksResult(webhooks=tuple(self._masked(kept.webhook) for kept in self._kept.values()))
 
     def _masked(self, webhook: c.Webhook) -> c.Webhook:
         return self._redactor.redact_value(webhook, observed=True)
 
     def delete(self, _caller: Caller, params: c.IdParams) -> c.Empty:
-        """Post nothing there any more.
+        """Delete a webhook.
 
         Raises:
             InvalidParams: There is no such webhook.
@@ -146,7 +142,7 @@ class Webhooks:
         self._kept[webhook_id] = replace(kept, webhook=replace(kept.webhook, **changes))
 
     async def _post(self, webhook_id: str, event: c.WorkspaceEvent) -> None:
-        """Post an event until it is taken."""
+        """Post an event, again and again until it is accepted."""
         kept, wait = self._kept[webhook_id], _FIRST_WAIT
         while True:
             try:
@@ -164,7 +160,7 @@ class Webhooks:
 
 
 def check_url(url: str) -> None:
-    """Go on only with a URL that can be posted to.
+    """Check that a URL can be posted to.
 
     Raises:
         InvalidParams: It is none.
@@ -179,7 +175,7 @@ def check_url(url: str) -> None:
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What the signature of a body is."""
+    """Return the signature of a body."""
     signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
     return f"sha256={signed.hexdigest()}"
 
@@ -200,8 +196,7 @@ async def post_signed(url: str, content: c.Record, secret: str, seconds: float) 
         TIMESTAMP: timestamp,
         SIGNATURE: signature(secret, timestamp, body),
     }
-    # It takes a while to import, and few are posted to.
-    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - that is why
+    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - slow to import, and rarely needed
 
     answer = b""
     try:

@@ -1,4 +1,4 @@
-"""The moments at which messages enter a session of the host.
+"""The queue of a session of the host: messages wait there until the session is idle, and then enter it.
 
     immediate        now; a turn that runs is cancelled first
     next-tool-call   in the turn that runs, as its steering message; when that turn ends, at idle
@@ -6,106 +6,85 @@
     on-idle          when no turn runs and nothing of a person waits
     manual           when someone flushes
 
-What waits is in the relay's tables. In memory is how much waits, and the few that could enter next.
+The messages that wait are in the relay's tables. Their numbers, and the few that could enter next, are in
+memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    Accepted,
-    AgentSessionCapabilities,
-    AgentStatus,
-    DeliveryMode,
-    DeliveryRecord,
-    DeliveryState,
-    Failed,
-    Priority,
-    RelayMessage,
-)
-from serai.host.host import Host
+from serai import contract as c
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.host.session.core import is_paused
 from serai.host.session.deliveries import Delivery
 from serai.host.session.session import PARENT, Session
-from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
-from serai.relay.policy import RelayPolicy
+from serai.relay.delivery.queue import DeliveryQueue
+from serai.relay.messages.header import MOST_MESSAGES, header, rendered, taken_together
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 _WINDOW = 5 * MOST_MESSAGES
-"""How many of those that wait are in memory."""
+"""Most waiting deliveries that are in memory."""
 
 _WAITS_FOR = {
-    DeliveryMode.IMMEDIATE: "idle",
-    DeliveryMode.ON_IDLE: "idle",
-    DeliveryMode.NEXT_MESSAGE: "next-message",
-    DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
-    DeliveryMode.MANUAL: "flush",
+    c.DeliveryMode.IMMEDIATE: "idle",
+    c.DeliveryMode.ON_IDLE: "idle",
+    c.DeliveryMode.NEXT_MESSAGE: "next-message",
+    c.DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
+    c.DeliveryMode.MANUAL: "flush",
 }
 BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
-"""What a delivery to a session waits for, while its box counts it."""
+"""All that a delivery to a session may wait for while its queue counts it."""
 
 
-class SessionBox:
-    """The box of a session of the host, whether it is in memory or not.
+class SessionQueue(DeliveryQueue):
+    """The queue of a session of the host, whether the session is in memory or not."""
 
-    Args:
-        host: The host.
-        participant: The session's agent.
-        policy: When it may be disturbed.
-        wakes: Shared by all boxes: lets a few sleeping sessions wake at a time.
-        identify: Finds a participant by its id.
-    """
-
-    def __init__(
-        self,
-        host: Host,
-        participant: Participant,
-        policy: RelayPolicy,
-        wakes: asyncio.Semaphore,
-        identify: Callable[[str], Participant],
-    ) -> None:
-        if participant.session is None:
-            raise ValueError(f"{participant.handle} is no session of this host")
-        self.uri = participant.session
-        self._host = host
-        self._peek = host.sessions.peek
-        self._ledger = host.ledger
-        self._participant = participant
-        self._policy = policy
-        self._wakes = wakes
-        self._identify = identify
-        self.waiting: Counter[str] = Counter()
-        """How many deliveries wait, by what they wait for."""
+    def __init__(self, workspace: Workspace, participant: Participant, uri: str) -> None:
+        super().__init__(workspace, participant)
+        self.uri = uri
+        self._peek = workspace.host.sessions.peek
         self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
-        """Those that could enter next, by what they wait for: the first of all that wait, in order."""
+        """The deliveries that could enter next, by what they wait for: the first that wait, in order."""
         self._steering: list[Delivery] = []
-        """Those that enter before the next tool call; the first one is in the session's slot."""
+        """The deliveries that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
         self._is_to_pump = False
-        """Whether something has happened since the pump looked last."""
+        """True if something has happened since the pump looked last."""
 
-    # -- what the runner asks ------------------------------------------------------------------------------
+    # -- the interface for the runner ----------------------------------------------------------------------
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
-        """What the agent declares, with the modes that the host gives to every session."""
+    def status(self) -> c.AgentStatus | None:
+        """The session's status."""
+        return self._host.status_of(self.uri)
+
+    def count(self, waits_for: str, number: int = 1) -> None:
+        """See `DeliveryQueue.count`."""
+        if waits_for in BOUNDARIES:
+            self.waiting[waits_for] += number
+
+    @property
+    def capabilities(self) -> c.AgentSessionCapabilities:
+        """The agent's capabilities, with the modes that the host gives to every session."""
         return self._host.capabilities_of(self.uri)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a turn runs."""
+        """True while a turn runs."""
         session = self._session
         return session is not None and session.live.turn is not None
 
     @property
     def hops(self) -> int:
-        """How many messages of agents led to the turn that runs."""
+        """See `DeliveryQueue.hops`."""
         session = self._session
         return session.turns.hops if session is not None else 0
 
@@ -113,33 +92,24 @@ class SessionBox:
     def _session(self) -> Session | None:
         return self._peek(self.uri)
 
-    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
-        """Have a message enter now, or wait for its boundary."""
-        is_new = record.state == DeliveryState.CREATED  # what was accepted stays so
-        if is_new and sum(self.waiting.values()) >= self._policy.mailbox:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
+    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
+        """Let a message enter now, or hold it for its boundary."""
         entry = Delivery(record, message)
         session = self._session
         if session is not None and is_paused(session.live):
             return self._hold_paused(entry)
-        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and not self.waiting["idle"]
-        if record.mode == DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
+        is_next = _WAITS_FOR[record.mode] == "idle" and not self.waiting["idle"]
+        if record.mode == c.DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
             interrupted = session.turns.interrupt_for_message()
             return self._enter(session, [entry], interrupted=interrupted)[0]
         if is_next and session is not None and self._may_enter(session, entry):
             return self._enter(session, [entry])[0]
-        if record.mode == DeliveryMode.NEXT_TOOL_CALL:
+        if record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
             return self._steer(entry, session)
         return self._hold(entry)
 
-    def admit(self) -> bool:
-        """See `Box.admit`."""
-        has_room = self.waiting.total() < self._policy.mailbox
-        self.waiting["approval"] += has_room
-        return has_room
-
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
-        """A delivery does not wait any more."""
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - it makes no difference here
+        """Remove a delivery from those that wait."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
             self.waiting[waits_for] -= 1
@@ -153,44 +123,42 @@ class SessionBox:
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    def _hold(self, entry: Delivery, **told: str) -> DeliveryRecord:
-        """Have a delivery wait, and say for what."""
+    def _hold(self, entry: Delivery, **told: str) -> c.DeliveryRecord:
+        """Hold a delivery, and record what it waits for."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode, **told}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
+        held = self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if (window := self._next.get(waits_for)) is not None:
-            is_newest = record.state == DeliveryState.CREATED
+            is_newest = record.state == c.DeliveryState.CREATED
             if is_newest and len(window) == self.waiting[waits_for] < _WINDOW:
                 window.append(Delivery(held, entry.message))
-                if record.priority == Priority.URGENT:
-                    window.sort(key=_rank)
-            elif not is_newest or record.priority == Priority.URGENT:
-                window.clear()  # it goes before others: they are read again, in order
+                if record.priority == c.Priority.URGENT:
+                    window.sort(key=_is_normal)
+            elif not is_newest or record.priority == c.Priority.URGENT:
+                window.clear()  # it comes before others, so all are read again in order
         self.waiting[waits_for] += 1
         if waits_for == "idle":
             self.pump()
         elif waits_for == "next-message" and not self._next[waits_for]:
-            self._host.run(self._look(waits_for))
+            self._host.run(self._read_next(waits_for))
         return held
 
-    def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
-        """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
-        if entry.record.mode == DeliveryMode.NEXT_TOOL_CALL:
-            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
-            entry = Delivery(calm, entry.message)
+    def _hold_paused(self, entry: Delivery) -> c.DeliveryRecord:
+        """Hold a message until the session is resumed: nothing interrupts or steers it now."""
+        if entry.record.mode == c.DeliveryMode.NEXT_TOOL_CALL:
+            entry = _for_idle(entry)
         return self._hold(entry, why="the session is paused")
 
-    def _steer(self, entry: Delivery, session: Session | None) -> DeliveryRecord:
-        """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
+    def _steer(self, entry: Delivery, session: Session | None) -> c.DeliveryRecord:
+        """Hold a message for the next tool call of the running turn; without a turn, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
-            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
             if session is not None and self._may_enter(session, entry) and not self.waiting["idle"]:
-                return self._enter(session, [Delivery(calm, entry.message)])[0]
-            return self._hold(Delivery(calm, entry.message), why="no turn runs")
+                return self._enter(session, [_for_idle(entry)])[0]
+            return self._hold(_for_idle(entry), why="no turn runs")
         held = Delivery(self._hold(entry), entry.message)
         self._steering.append(held)
-        self._steering[1:] = sorted(self._steering[1:], key=_rank)  # the first one is in the slot
+        self._steering[1:] = sorted(self._steering[1:], key=_is_normal)  # the first one is in the slot
         self._fill_slot(session)
         return held.record
 
@@ -199,92 +167,90 @@ class SessionBox:
             entry = self._steering[0]
             session.turns.steer(entry, self._text([entry], session))
 
-    # -- what the session tells ----------------------------------------------------------------------------
+    # -- calls of the session ------------------------------------------------------------------------------
 
     def take_for_next_message(self) -> tuple[list[Delivery], str]:
-        """What enters with a person's next message, and how it reads. It does not wait any more."""
+        """Return what enters with a person's next message, and its text. It does not wait any more."""
         session = self._session
         if session is None or not self._next["next-message"]:
             return [], ""
         taken = self._take("next-message")
         if self.waiting["next-message"] and not self._next["next-message"]:
-            self._host.run(self._look("next-message"))
+            self._host.run(self._read_next("next-message"))
         return taken, self._text(taken, session)
 
     def _take(self, waits_for: str) -> list[Delivery]:
-        """Those of the next ones that enter together. They do not wait any more."""
+        """Remove and return the waiting deliveries that enter together."""
         window = self._next[waits_for]
         count = taken_together([entry.message for entry in window])
         self.waiting[waits_for] -= count
         self._next[waits_for] = window[count:]
         return window[:count]
 
-    async def _look(self, waits_for: str) -> None:
+    async def _read_next(self, waits_for: str) -> None:
         """Read from the tables what could enter next."""
         self._next[waits_for] = await self._waiting(waits_for, _WINDOW)
 
     def steered(self, delivery_id: str) -> None:
-        """The agent has the message that was in the slot: the next one may have it."""
+        """Put the next message into the slot: the agent has the one that was there."""
         self.waiting["next-tool-call"] -= 1
         self._steering = [one for one in self._steering if one.id != delivery_id]
         if (session := self._session) is not None:
             self._fill_slot(session)
 
     def displaced(self, delivery_id: str) -> None:
-        """A client has put its own message into the slot: ours waits for idle."""
+        """Let our message wait for idle: a client has put its own into the slot."""
         for entry in [one for one in self._steering if one.id == delivery_id]:
             self._steering.remove(entry)
-            self._calm(entry, "another message took its place")
+            self._wait_for_idle(entry, "another message took its place")
 
     def turn_ended(self) -> None:
-        """What waited for a tool call of this turn waits for idle from now on."""
+        """Let what waited for a tool call of this turn wait for idle."""
         late, self._steering = self._steering, []
         for entry in late:
             if (session := self._session) is not None:
                 session.turns.unsteer(entry.id)
-            self._calm(entry, "the turn ended without a tool call")
+            self._wait_for_idle(entry, "the turn ended without a tool call")
 
-    def _calm(self, entry: Delivery, why: str) -> None:
-        """Have a message wait for idle that waited for a tool call."""
+    def _wait_for_idle(self, entry: Delivery, why: str) -> None:
+        """Let a message wait for idle that waited for a tool call."""
         self.waiting["next-tool-call"] -= 1
-        asked = DeliveryMode.NEXT_TOOL_CALL
-        calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=asked)
-        self._hold(Delivery(calm, entry.message), why=why)
+        self._hold(_for_idle(entry), why=why)
 
     async def recover(self) -> None:
-        """After a restart: what waited for a tool call waits for idle, and what can enter does."""
+        """Go on after a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
-            self._calm(entry, "the host was stopped")
+            self._wait_for_idle(entry, "the host was stopped")
         if self.waiting["next-message"]:
-            await self._look("next-message")
+            await self._read_next("next-message")
         self.idle()
 
     def idle(self) -> None:
-        """The session may have become idle."""
+        """Start the pump, since the session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
 
     def disposed(self) -> None:
-        """The session is gone: what waits for it fails."""
+        """Fail all that waits, since the session is gone."""
         self._steering = []
         for window in self._next.values():
             window.clear()
         self._host.run(self._fail_all())
 
     async def _fail_all(self) -> None:
-        async with self._ledger.reading("list_open", self._participant.number, ALL) as found:
+        async with self._ledger.reading("list_open", self.participant.number, ALL) as found:
             for record, _ in found:
                 if record.is_open:
                     self.drop(record)
-                    self._ledger.settle(record, Failed(delivery_id=record.id, reason="session_disposed"))
+                    self._ledger.settle(record, c.Failed(delivery_id=record.id, reason="session_disposed"))
 
     # -- entering ------------------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """See to it that what waits for idle enters, once the session is there and idle."""
+        """Let what waits for idle enter, once the session is in memory and idle."""
         session = self._session
         if session is not None and session.live.turn is not None:
-            return  # its end pumps
+            return  # the end of the turn starts the pump
         if session is not None and session.turns.is_in_process and self._next["idle"]:
             self._enter_next(session)  # there is nothing to read, and nobody to wake
             return
@@ -293,7 +259,7 @@ class SessionBox:
             self._pumping = asyncio.create_task(self._pump())
 
     async def close(self) -> None:
-        """Let nothing enter any more."""
+        """Let nothing more enter."""
         if self._pumping is not None:
             self._pumping.cancel()
             await asyncio.wait({self._pumping})
@@ -304,7 +270,7 @@ class SessionBox:
             await self._let_enter()
 
     async def _let_enter(self) -> None:
-        async with self._wakes:
+        async with self._workspace.wakes:
             release = self._host.sessions.hold([self.uri])
             try:
                 session = await self._host.sessions.bring(self.uri)
@@ -312,14 +278,14 @@ class SessionBox:
                     return
                 await session.began()
                 if self.waiting["idle"] and not self._next["idle"] and session.is_free:
-                    await self._look("idle")
+                    await self._read_next("idle")
                 if self._enter_next(session):
                     await session.turns.handed_over()
             finally:
                 release()
 
     def _enter_next(self, session: Session) -> bool:
-        """Have those enter that are next, if they may now."""
+        """Let the next deliveries enter, if they may now. Returns whether they did."""
         window = self._next["idle"]
         if not window or not self._may_enter(session, window[0]):
             return False
@@ -328,12 +294,12 @@ class SessionBox:
         return True
 
     def _may_enter(self, session: Session, entry: Delivery) -> bool:
-        """Whether a message may begin a turn now: a person's own messages, and their stop, come first."""
+        """Tell whether a message may begin a turn now: a person's messages, and their stop, come first."""
         is_wanted = not session.was_stopped or "flushed" in entry.record.metadata
         return (
             session.is_free
             and is_wanted
-            and (session.status in self._policy.safe_states or session.status == AgentStatus.IDLE)
+            and (session.status in self._policy.safe_states or session.status == c.AgentStatus.IDLE)
         )
 
     def _enter(
@@ -343,14 +309,14 @@ class SessionBox:
         *,
         waiting: list[Delivery] | None = None,
         interrupted: str | None = None,
-    ) -> list[DeliveryRecord]:
+    ) -> list[c.DeliveryRecord]:
         text = self._text(entries, session, waiting or [])
         return session.turns.enter(entries, text, interrupted=interrupted)
 
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
-        """What waits, read from the tables; without what has gone on meanwhile."""
+        """Read waiting deliveries from the tables, except those that have moved on meanwhile."""
         async with self._ledger.reading(
-            "waiting_deliveries", self._participant.number, waits_for, limit
+            "waiting_deliveries", self.participant.number, waits_for, limit
         ) as found:
             return [
                 Delivery(record, message)
@@ -359,12 +325,12 @@ class SessionBox:
             ]
 
     def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
-        """Messages as the agent reads them."""
+        """Return messages as the text that the agent reads."""
         parent = (session.live.head.meta or {}).get(PARENT)
         newer = Counter(entry.message.sender.id for entry in waiting or ())
-        parts: list[tuple[str, RelayMessage]] = []
+        parts: list[tuple[str, c.RelayMessage]] = []
         for _, message in entries:
-            sender = self._identify(message.sender.id)
+            sender = self._identities.get(message.sender.id)
             head = header(
                 message,
                 handle=sender.handle,
@@ -376,6 +342,12 @@ class SessionBox:
         return rendered(parts)
 
 
-def _rank(entry: Delivery) -> bool:
-    """Sorts urgent ones first."""
-    return entry.record.priority != Priority.URGENT
+def _for_idle(entry: Delivery) -> Delivery:
+    """Return a delivery for the next tool call as one that waits for idle."""
+    asked = c.DeliveryMode.NEXT_TOOL_CALL
+    return entry._replace(record=replace(entry.record, mode=c.DeliveryMode.ON_IDLE, requested_mode=asked))
+
+
+def _is_normal(entry: Delivery) -> bool:
+    """Return the key that sorts urgent deliveries first."""
+    return entry.record.priority != c.Priority.URGENT

@@ -1,10 +1,10 @@
-"""What the workspace lets happen to a message: pure rules over settings.
+"""The rules for messages, pure: who may interrupt, how often one may send, when a delivery is tried again.
 
 Modes, from the one that disturbs most to the one that disturbs least:
 
     immediate → next-tool-call → next-message → on-idle → manual
 
-A wish that cannot be granted goes to one that disturbs less, never to one that disturbs more.
+A mode that cannot be granted becomes one that disturbs less, never one that disturbs more.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import random
 from collections import defaultdict, deque
 from datetime import datetime, timedelta
 
-from serai.config.settings import Inbound, RelayPolicy
-from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecord, IdentityKind, require
-
-__all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
+from serai import contract as c
+from serai.config.settings import RelayPolicy
 
 _MINUTE = timedelta(minutes=1)
-_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = DeliveryMode
-_CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
-    # What reaches an agent by itself comes before what waits for a person.
+_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = c.DeliveryMode
+_CALMER: dict[c.DeliveryMode, tuple[c.DeliveryMode, ...]] = {
+    # Modes that reach an agent by themselves come before those that wait for a person.
     _NOW: (_TOOL_CALL, _IDLE, _MESSAGE, _MANUAL),
     _TOOL_CALL: (_IDLE, _MESSAGE, _MANUAL),
     _MESSAGE: (_IDLE, _MANUAL),
@@ -32,22 +30,22 @@ _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
 
 def choose_mode(
     policy: RelayPolicy,
-    requested: DeliveryMode | None,
-    capabilities: AgentSessionCapabilities,
-    sender: IdentityKind | None,
+    requested: c.DeliveryMode | None,
+    capabilities: c.AgentSessionCapabilities,
+    sender: c.IdentityKind | None,
     *,
     is_busy: bool,
     agent: str,
-) -> DeliveryMode | None:
-    """In which mode a message surfaces; `None` if it would interrupt, and nothing calmer is there.
+) -> c.DeliveryMode | None:
+    """Return the mode in which a message surfaces; `None` if it would interrupt, and there is no calmer mode.
 
     Args:
-        policy: The workspace's.
-        requested: What the sender asked for.
-        capabilities: What the session can do, the first of its modes being its favourite.
-        sender: What sort of participant sends.
-        is_busy: Whether a turn runs: only then does `immediate` interrupt.
-        agent: Who receives, for the error.
+        policy: The settings of the workspace.
+        requested: The mode that the sender asked for.
+        capabilities: The recipient's capabilities. The first of its modes is its default.
+        sender: The kind of the sender.
+        is_busy: True while a turn runs: only then does `immediate` interrupt.
+        agent: The recipient's handle, for the error.
 
     Raises:
         CapabilityUnsupported: The session has no such mode, and none calmer, or the policy says to fail.
@@ -55,18 +53,18 @@ def choose_mode(
     declared, by_default = capabilities.delivery.modes, policy.default_mode
     wanted = requested or (by_default if by_default and by_default in declared else declared[0])
     may_interrupt = not is_busy or sender in policy.interrupt
-    if wanted in declared and (wanted != DeliveryMode.IMMEDIATE or may_interrupt):
+    if wanted in declared and (wanted != c.DeliveryMode.IMMEDIATE or may_interrupt):
         return wanted
     if wanted in declared or policy.unsupported != "fail":
         for mode in _CALMER[wanted]:
             if mode in declared:
                 return mode
-    require(capabilities, wanted, agent=agent)
+    c.require(capabilities, wanted, agent=agent)
     return None
 
 
-def retry_at(policy: RelayPolicy, record: DeliveryRecord, now: datetime) -> datetime | None:
-    """When a delivery that failed is tried again; `None` when it was tried often enough."""
+def retry_at(policy: RelayPolicy, record: c.DeliveryRecord, now: datetime) -> datetime | None:
+    """Return when a delivery that failed is tried again; `None` when it was tried often enough."""
     if record.attempts >= policy.attempts:
         return None
     wait = min(2 ** max(0, record.attempts - 1), 300)
@@ -74,13 +72,13 @@ def retry_at(policy: RelayPolicy, record: DeliveryRecord, now: datetime) -> date
 
 
 class Rates:
-    """How many messages went from one participant to another in the last minute."""
+    """Counts of the messages from one participant to another in the last minute."""
 
     def __init__(self) -> None:
         self._sent: defaultdict[tuple[int, int], deque[datetime]] = defaultdict(deque)
 
     def allow(self, sender: int, recipient: int, now: datetime, most: int) -> bool:
-        """Whether one more may be sent now; if so it counts."""
+        """Tell whether one more message may be sent now, and count it if so."""
         sent = self._sent[sender, recipient]
         while sent and now - sent[0] >= _MINUTE:
             sent.popleft()

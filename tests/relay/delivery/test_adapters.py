@@ -13,6 +13,7 @@ import pytest
 from hosts import WITHIN
 from relay.port import IMMEDIATE, ON_IDLE, Heard, Port, able, ports
 from requirements import proves
+from serai.config.settings import RelayPolicy
 from serai.contract import (
     Accepted,
     AgentDeliveryAdapter,
@@ -45,7 +46,6 @@ from serai.errors import (
     NameTaken,
 )
 from serai.relay.harness import FunctionSession, define_harness
-from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
 
 STATUS = AgentSessionEventType.STATUS_CHANGED

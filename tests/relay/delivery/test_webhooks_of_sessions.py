@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from hosts import WITHIN
+from relay.delivery.test_adapters import became, sent, status
 from relay.port import ON_IDLE, Port, able, ports
-from relay.test_adapters import became, sent, status
 from requirements import proves
 from serai.contract import AgentStatus, DeliveryState, to_wire
 from serai.errors import InvalidParams
-from serai.relay.webhooks import SIGNATURE, TIMESTAMP, signature
+from serai.relay.events.webhooks import SIGNATURE, TIMESTAMP, signature
 
 
 class Hook:

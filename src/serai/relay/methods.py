@@ -1,4 +1,4 @@
-"""What each method of the relay does, for whoever may call it."""
+"""The methods of the relay, and who may call them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from serai.errors import (
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.redact.managed import SHORTEST
-from serai.relay.adapters import AdapterBox
-from serai.relay.inbox import Caller
-from serai.relay.rooms import KeptRoom
-from serai.relay.runner import check_kept
+from serai.relay import WorkspacePart
+from serai.relay.delivery.adapter_queue import AdapterQueue
+from serai.relay.delivery.runner import check_kept
+from serai.relay.messages.rooms import KeptRoom
+from serai.relay.tokens import Caller
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -38,9 +39,9 @@ _PAGE = 500
 _MOST_STUCK = 5000
 
 _SENDING = frozenset({"messages.send", "messages.reply"})
-"""What these answer is committed already, and perhaps more: it is as whoever sends gets it."""
+"""The methods that send: their answers are committed already, and are as their sender gets them."""
 _MASKED_BY_SENDER = _SENDING | {"secrets.register", "webhooks.create"}
-"""In whose parameters secrets are masked by who says it, or not at all: a URL may have one."""
+"""The methods whose parameters are masked elsewhere, or not at all: a URL may have a secret."""
 
 _READING: dict[str, tuple[str, ...]] = {
     "hello": ("",),
@@ -50,24 +51,17 @@ _READING: dict[str, tuple[str, ...]] = {
     "actions": ("list",),
     "deliveries": ("list", "get"),
 }
-"""What those may call who only read."""
+"""The methods for callers who only read."""
 
 _OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
-"""What is for the owner alone."""
+"""The families of methods for the owner alone."""
 
 
-class Calls:
-    """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part.
-
-    Args:
-        workspace: The relay.
-    """
+class RelayMethods(WorkspacePart):
+    """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._host = workspace.host
-        self._identities = workspace.identities
-        self._ledger = workspace.ledger
+        super().__init__(workspace)
         self._rooms = workspace.rooms
         self._inboxes = workspace.inboxes
         self._runner = workspace.runner
@@ -82,7 +76,7 @@ class Calls:
             "webhooks": workspace.webhooks,
         }
         self._methods: dict[str, Callable[[Caller, Any], Any]] = {
-            f"sessions.{operation}": partial(workspace.lifecycle.do, operation)
+            f"sessions.{operation}": partial(workspace.lifecycle.operate, operation)
             for operation in c.LifecycleOperation
         }
         for name in c.METHODS:
@@ -92,7 +86,7 @@ class Calls:
                 self._methods[name] = own or getattr(parts[family], verb)
 
     async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
-        """Do what a method does. What is answered has been committed.
+        """Call a method. What it answers has been committed.
 
         Raises:
             SeraiError: It cannot be done; nothing of it was.
@@ -115,35 +109,35 @@ class Calls:
             case KeptRoom():
                 return self._rooms.shown(result)
             case c.DeliveryRecord():
-                return (await self._told([result]))[0]
+                return (await self._shown([result]))[0]
             case c.SendResult() | c.DeliveriesResult():
-                return replace(result, deliveries=await self._told(result.deliveries))
+                return replace(result, deliveries=await self._shown(result.deliveries))
             case _:
                 return result
 
-    async def _told(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
-        """Records as others see them: with the agent's handle, and the number that their commit gave them."""
+    async def _shown(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
+        """Return records as callers see them: with the agent's handle, and the number of their commit."""
         told: list[c.DeliveryRecord] = []
         for record in records:
             number = record.sequence or self._ledger.sequences.get(record.id, 0)
             if not number:
-                rows = await self._ledger.store.relay("delivery", record.id)
+                rows = await self._store.relay("delivery", record.id)
                 number = rows[0][0] if rows else 0
             handle = self._identities.get(record.agent).handle
             told.append(replace(record, agent=handle, sequence=number))
         return tuple(told)
 
-    # -- who calls -----------------------------------------------------------------------------------------
+    # -- the caller ----------------------------------------------------------------------------------------
 
     def _sender(self, caller: Caller, name: str | None) -> Participant:
-        """On whose behalf something is sent: a session elsewhere only if it declared that it sends."""
+        """Return the sender of a message. A session elsewhere may send only if it declared that."""
         sender = self._workspace.speaker(caller, name)
         if sender.capabilities is not None:
             c.require(sender.capabilities, c.MessageUse.SEND, agent=sender.identity.name)
         return sender
 
-    def _about(self, caller: Caller, name: str | None) -> Participant:
-        """Whom a call is about: someone else only if the owner calls."""
+    def _participant(self, caller: Caller, name: str | None) -> Participant:
+        """Return the participant that a call is about: someone else only if the owner calls."""
         speaker = self._workspace.speaker(caller)
         if name is None:
             return speaker
@@ -172,15 +166,15 @@ class Calls:
 
     async def _messages_reply(self, caller: Caller, params: c.ReplyParams) -> c.SendResult:
         sender = self._sender(caller, params.sender)
-        await self._inboxes.message(caller._replace(participant=sender), params.message_id)
-        return await self._sent(await self._post.reply(params, sender), params)
+        parent = await self._inboxes.message(caller._replace(participant=sender), params.message_id)
+        return await self._sent(await self._post.send(params, sender, parent), params)
 
     async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
-        """Wait as long as the sender wants to."""
+        """Wait for the stage that the sender asked for."""
         self._workspace.events.remember(result.message)
         seconds = _seconds(params.timeout_ms)
         outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
-        return replace(result, deliveries=await self._told(outcomes))
+        return replace(result, deliveries=await self._shown(outcomes))
 
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)
@@ -217,21 +211,21 @@ class Calls:
 
     async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        return self._rooms.join(kept, _present(self._about(caller, params.agent)))
+        return self._rooms.join(kept, _present(self._participant(caller, params.agent)))
 
     async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
-        return self._rooms.leave(self._channel(caller, params.room), self._about(caller, params.agent))
+        return self._rooms.leave(self._channel(caller, params.room), self._participant(caller, params.agent))
 
     async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
         return self._rooms.join(kept, _present(self._identities.get(params.agent)))
 
     def _channel(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
-        """A room and no conversation: who is in one of those never changes, and it is not archived."""
+        """Return a room that is no conversation: those never change their members, and are not archived."""
         kept = self._inboxes.room(caller, name, to_write=to_write)
         if kept.room.kind != c.RoomKind.CHANNEL:
             remedy = "Send to all of their handles, or mute it"
-            raise Forbidden("nobody comes into a conversation, or leaves it, or archives it", remedy=remedy)
+            raise Forbidden("a conversation keeps its members, and is not archived", remedy=remedy)
         return kept
 
     async def _rooms_members(self, caller: Caller, params: c.RoomParams) -> c.MembersResult:
@@ -243,7 +237,7 @@ class Calls:
         )
 
     async def _rooms_mute(self, caller: Caller, params: c.MuteParams) -> KeptRoom:
-        kept, member = self._inboxes.room(caller, params.room), self._about(caller, params.agent)
+        kept, member = self._inboxes.room(caller, params.room), self._participant(caller, params.agent)
         if member.number not in kept.members:
             raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
         return self._rooms.mute(kept, member, muted=params.muted)
@@ -258,16 +252,16 @@ class Calls:
     async def _agents_get(self, _caller: Caller, params: c.AgentParams) -> c.AgentInfo:
         return self._workspace.info(self._identities.get(params.agent))
 
-    def _adapter(self, caller: Caller, name: str) -> AdapterBox:
-        """The box of a session elsewhere that the caller may act for."""
-        agent = self._about(caller, name)
-        box = self._workspace.box_of(agent)
-        if not isinstance(box, AdapterBox):
+    def _adapter(self, caller: Caller, name: str) -> AdapterQueue:
+        """Return the queue of a session elsewhere that the caller may act for."""
+        agent = self._participant(caller, name)
+        queue = self._workspace.queue_of(agent)
+        if not isinstance(queue, AdapterQueue):
             raise Forbidden(f"{agent.handle} has not registered", remedy="Call sessions.register first")
-        return box
+        return queue
 
-    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
-        """The box that a delivery is for."""
+    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterQueue:
+        """Return the queue of the recipient of a delivery."""
         return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
 
     async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
@@ -280,25 +274,25 @@ class Calls:
     # -- deliveries ----------------------------------------------------------------------------------------
 
     async def _deliveries_take(self, caller: Caller, params: c.TakeParams) -> c.TakeResult:
-        box = self._adapter(caller, params.agent)
+        queue = self._adapter(caller, params.agent)
         limit, seconds = max(1, min(params.limit, 100)), _seconds(params.wait_ms)
-        return c.TakeResult(offers=await box.fetch(limit, seconds))
+        return c.TakeResult(offers=await queue.fetch(limit, seconds))
 
     async def _deliveries_receipt(self, caller: Caller, params: c.ReceiptParams) -> c.DeliveryRecord:
         delivery_id = params.receipt.delivery_id
         if delivery_id is None:
             raise InvalidParams("a receipt names its delivery", field="params.receipt.deliveryId")
-        box = await self._adapter_of(caller, delivery_id)
-        return await box.receipt(delivery_id, params.receipt, params.lease, caller.link)
+        queue = await self._adapter_of(caller, delivery_id)
+        return await queue.receipt(delivery_id, params.receipt, params.lease, caller.link)
 
     async def _deliveries_extend(self, caller: Caller, params: c.ExtendParams) -> c.DeliveryRecord:
-        box = await self._adapter_of(caller, params.delivery_id)
-        return box.extend(params.delivery_id, params.lease, caller.link)
+        queue = await self._adapter_of(caller, params.delivery_id)
+        return queue.extend(params.delivery_id, params.lease, caller.link)
 
     async def _deliveries_list(self, caller: Caller, params: c.DeliveriesListParams) -> c.DeliveriesResult:
         agent = self._identities.get(params.agent) if params.agent else None
         if caller.role == Role.AGENT:
-            agent = self._about(caller, params.agent)
+            agent = self._participant(caller, params.agent)
         number = agent.number if agent else None
         state, limit = params.state.value if params.state else "", max(1, min(params.limit, _PAGE))
         await self._host.journal.committed()
@@ -306,12 +300,12 @@ class Calls:
         before, is_last = ALL, False
         while len(found) < limit and not is_last:
             if params.stuck:
-                rows, is_last = await self._ledger.store.relay("list_open", number, _MOST_STUCK), True
+                rows, is_last = await self._store.relay("list_open", number, _MOST_STUCK), True
             elif params.messages:
                 ids = msgspec.json.encode(params.messages).decode()
-                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
+                rows = await self._store.relay("list_deliveries_of", number, state, before, limit, ids)
             else:
-                rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
+                rows = await self._store.relay("list_deliveries", number, state, before, limit)
             is_last = is_last or len(rows) < limit
             for record in map(record_of, rows):
                 before = record.sequence
@@ -322,7 +316,7 @@ class Calls:
         return c.DeliveriesResult(deliveries=tuple(found[:limit]))
 
     async def _message_of(self, caller: Caller, record: c.DeliveryRecord) -> c.RelayMessage | None:
-        """The message of a delivery, if it exists for the caller."""
+        """Return the message of a delivery, if it exists for the caller."""
         with suppress(UnknownMessage):
             return await self._inboxes.message(caller, record.message_id)
         return None
@@ -330,7 +324,7 @@ class Calls:
     async def _delivery(
         self, caller: Caller, delivery_id: str, *, to_change: bool = False
     ) -> c.DeliveryRecord:
-        """A delivery that exists for the caller: its own, or one of a message that it sent."""
+        """Return a delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self._runner.record(delivery_id)
         if caller.sees_all:
             return record
@@ -350,7 +344,7 @@ class Calls:
         return await self._runner.retry(params.delivery_id)
 
     async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
-        agent = self._about(caller, params.agent)
+        agent = self._participant(caller, params.agent)
         is_owner = caller.role == Role.OWNER
         flushed = await self._runner.flush(agent, params.mode, params.delivery_id, approves=is_owner)
         return c.DeliveriesResult(deliveries=tuple(flushed))
@@ -369,12 +363,12 @@ class Calls:
         check_kept(record, "redeliver")
         if record.is_open:
             raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
-        message = await self._post.message(record.message_id)
+        message = await self._inboxes.message(Caller(Role.OWNER), record.message_id)
         agent, sender = self._identities.get(record.agent), self._identities.get(message.sender.id)
         again = c.SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
         return self._runner.deliver(message, agent, record.reason, sender, again, redelivery_of=record.id)
 
-    # -- what only the owner does --------------------------------------------------------------------------
+    # -- methods for the owner -----------------------------------------------------------------------------
 
     async def _secrets_register(self, _caller: Caller, params: c.SecretParams) -> c.Empty:
         if not params.name.strip() or not self._host.redactor.register(params.name, params.value):
@@ -384,7 +378,7 @@ class Calls:
 
 
 def _present(participant: Participant) -> Participant:
-    """Go on only with someone whose session is there, or can be woken."""
+    """Check that a participant's session still exists."""
     if participant.gone:
         raise UnknownTarget(f"{participant.handle} is gone: its session was disposed of")
     return participant
@@ -395,5 +389,5 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _is_stuck(record: c.DeliveryRecord) -> bool:
-    """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
+    """Tell whether a delivery needs attention: it was deferred, tried in vain, or waits for approval."""
     return record.state in _STUCK or record.attempts > 1 or record.waits_for == "approval"

@@ -1,12 +1,12 @@
-"""Sessions elsewhere: who registered with capabilities, and how messages get to them.
+"""The queue of a session elsewhere, and the three ways in which messages get there.
 
     over the connection that registered   the relay asks `receiveMessage`; the answer is a receipt
     to the URL that was registered        the same, as a signed post
-    by `deliveries.take`                  for those who fetch, or work through a queue
+    by `deliveries.take`                  for programs that fetch, or work through a queue
 
-Whichever way it is, `handing` is committed before a message leaves, with a lease. A message without a receipt
-by then is offered again under the same id. So nothing is lost, and an adapter that knows the ids it has seen
-surfaces nothing twice.
+In each of them, `handing` is committed with a lease before a message leaves. A message without a receipt at
+the end of the lease is offered again under the same id. So nothing is lost, and an adapter that remembers the
+ids it has seen surfaces nothing twice.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
+from serai.relay.delivery.queue import DeliveryQueue
+from serai.relay.events.session_events import status_events
+from serai.relay.events.webhooks import post_signed
 from serai.relay.links import HostEnd
-from serai.relay.session_events import status_events
-from serai.relay.webhooks import post_signed
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -37,53 +38,58 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _WINDOW = 64
-"""How many messages may be on their way over one connection."""
+"""Most messages that may be on their way over one connection."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
 )
 
+_OPEN = "open"
+"""Key of the only count: that of all open deliveries."""
 _SOONEST = timedelta(milliseconds=100)
-"""What a harness puts off is not offered again before that."""
+"""Shortest time before a message that a harness has deferred is offered again."""
 _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
-"""What a receipt may not say of itself, or is kept beside it."""
+"""Words of a receipt's metadata that only the relay sets, or that are stored beside the receipt."""
 
 
-class AdapterBox:
-    """The box of a session elsewhere.
-
-    Args:
-        workspace: The relay.
-        participant: Who registered.
-    """
+class AdapterQueue(DeliveryQueue):
+    """The queue of a session elsewhere."""
 
     def __init__(self, workspace: Workspace, participant: Participant) -> None:
-        self._host = workspace.host
-        self._ledger = workspace.ledger
-        self.participant = participant
-        """Who registered, with what it declared last."""
-        self._policy = workspace.policy
-        self._fitting = workspace.runner.fitting
-        self._tell = workspace.observer.reported
-        self.status = c.AgentStatus.OFFLINE
-        self.hops = 0
-        self.waiting = 0
-        """How many deliveries are open."""
+        super().__init__(workspace, participant)
+        self._adapted = workspace.runner.adapted
+        self._publish = workspace.observer.publish_reported
+        self._status = c.AgentStatus.OFFLINE
+        self._hops = 0
         self._link: HostEnd | None = None
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
-        """All that are `handing`."""
+        """All deliveries in the state `handing`, by their ids."""
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._backlog = False
-        """Whether the tables may have some that can be offered."""
+        """True while the tables may have deliveries that can be offered."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
 
-    # -- what the runner asks ------------------------------------------------------------------------------
+    # -- the interface for the runner ----------------------------------------------------------------------
+
+    @property
+    def status(self) -> c.AgentStatus:
+        """The status that the session has reported, or that follows from its connection."""
+        return self._status
+
+    @property
+    def hops(self) -> int:
+        """See `DeliveryQueue.hops`."""
+        return self._hops
+
+    def count(self, waits_for: str, number: int = 1) -> None:  # noqa: ARG002 - one count for all
+        """See `DeliveryQueue.count`."""
+        super().count(_OPEN, number)
 
     @property
     def capabilities(self) -> c.AgentSessionCapabilities:
-        """What it declared."""
+        """The capabilities that the session declared."""
         declared = self.participant.capabilities
         if declared is None:
             raise ValueError(f"{self.participant.handle} has not registered")
@@ -91,36 +97,29 @@ class AdapterBox:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it said that it is at work."""
+        """True while the session reports that it works."""
         return self.status == c.AgentStatus.ACTIVE
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
-        """Offer a message now, or hold it until that can be done."""
+        """Offer a message now, or hold it until that is possible."""
         if record.id in self._on_the_way:
             return self._lapsed(record)
-        if record.state == c.DeliveryState.CREATED and not self.admit():
-            full = c.Failed(delivery_id=record.id, reason="mailbox_full")
-            return self._ledger.settle(record, full, own=True)
+        if record.state == c.DeliveryState.CREATED:
+            self.count(_OPEN)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("flush", record))
             return record
-        return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
-
-    def admit(self) -> bool:
-        """See `Box.admit`."""
-        has_room = self.waiting < self._policy.mailbox
-        self.waiting += has_room
-        return has_room
+        return self._held_for(record) or self._hand_over([Delivery(record, message)])[0].record
 
     def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
-        """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
+        """Hold a delivery that has to wait, and return its record; return `None` if it can leave now."""
         is_idle = record.mode == c.DeliveryMode.ON_IDLE
         if record.mode == c.DeliveryMode.MANUAL:
             return self._hold(record, "flush")
         if self.status == c.AgentStatus.PAUSED and not is_idle:
             return self._hold(record, "turn")
         if not self._can_leave and self.status in _AWAY:
-            return self._put_off(record)
+            return self._defer(record)
         if is_idle and not self._is_safe:
             return self._hold(record, "idle")
         if not self._can_leave:
@@ -133,21 +132,21 @@ class AdapterBox:
         return None
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
-        """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
+        """Forget a delivery. With `why` it is over for good, and the adapter that holds it is told."""
         self._forget(record.id)
         if why is None:
             return
-        self._is_over()
+        self.count(_OPEN, -1)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
-    # -- how far it may go ---------------------------------------------------------------------------------
+    # -- conditions for leaving ----------------------------------------------------------------------------
 
     @property
     def _is_safe(self) -> bool:
-        """Whether what waits for idle may be offered."""
+        """True while deliveries that wait for idle may be offered."""
         if self.status == c.AgentStatus.OFFLINE and self._link is None:
-            return True  # to offer it is the only way to find out
+            return True  # only an offer shows whether it is there
         return self.status == c.AgentStatus.IDLE or self.status in self._policy.safe_states
 
     @property
@@ -156,16 +155,12 @@ class AdapterBox:
 
     @property
     def _room(self) -> int:
-        """How many more may leave now. Posts go one after the other, so that they arrive in order."""
+        """Number of messages that may leave now. Posts leave one by one, so that they arrive in order."""
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
 
     @property
-    def _tells_status(self) -> bool:
-        return any(one.family == "status" for one in self.capabilities.events.emits)
-
-    @property
     def lease_seconds(self) -> float:
-        """How long it may take to answer."""
+        """Length of a lease, in seconds."""
         return self.participant.lease_seconds or self._policy.lease.total_seconds()
 
     # -- holding -------------------------------------------------------------------------------------------
@@ -177,8 +172,8 @@ class AdapterBox:
             self._pump()
         return held
 
-    def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
-        """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
+    def _defer(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
+        """Defer a delivery to a session that cannot be reached, for as long as it has waited already."""
         self._backlog = True
         now = self._ledger.now
         wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
@@ -190,11 +185,8 @@ class AdapterBox:
         )
         return self._ledger.settle(record, receipt)
 
-    def _is_over(self) -> None:
-        self.waiting = max(0, self.waiting - 1)
-
     def _forget(self, delivery_id: str) -> None:
-        """A delivery is not on its way any more."""
+        """Stop counting a delivery as on its way."""
         self._on_the_way.pop(delivery_id, None)
         task = self._asking.pop(delivery_id, None)
         if task is not None and task is not asyncio.current_task():
@@ -202,25 +194,25 @@ class AdapterBox:
 
     # -- offering ------------------------------------------------------------------------------------------
 
-    def _hand(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
-        """Write down that messages are about to leave, and have them leave once that is committed."""
+    def _hand_over(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
+        """Store that messages are about to leave, and send them once that is committed."""
         handed: list[Delivery] = []
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            record = self._ledger.hand_over(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            record = self._ledger.hand_over(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - the same delivery
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)
             if not fetched:
-                self._host.journal.then(lambda _number, entry=entry: self._leave(entry))
+                self._host.journal.then(lambda _number, entry=entry: self._send(entry))
         return handed
 
     def _lease_end(self) -> datetime:
         return self._ledger.now + timedelta(seconds=self.lease_seconds)
 
     def offer(self, entry: Delivery) -> c.DeliveryOffer:
-        """A message as it is offered."""
+        """Return a message in the form in which it is offered."""
         record = entry.record
         modes = self.capabilities.delivery.modes
         context = entry.context
@@ -234,14 +226,14 @@ class AdapterBox:
             lease_until=record.lease_until or self._lease_end(),
         )
 
-    def _leave(self, entry: Delivery) -> None:
-        """It is committed that a message is about to leave."""
+    def _send(self, entry: Delivery) -> None:
+        """Send a message, now that it is committed that it is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
-            return  # it was cancelled meanwhile, or the connection is another one
+            return  # it was cancelled meanwhile, or the connection has changed
         self._asking[entry.id] = asyncio.create_task(self._ask(entry))
 
     async def _ask(self, entry: Delivery) -> None:
-        """Offer a message over the connection, or post it, and keep the receipt."""
+        """Offer a message over the connection, or post it, and store the receipt."""
         link, url = self._link, self.participant.url
         try:
             if link is not None:
@@ -250,14 +242,14 @@ class AdapterBox:
             else:
                 secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
-                # Who has nothing to say reports later.
+                # An empty answer means that the receipt comes later.
                 receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
-            # Who has the connection puts off all that was on its way.
+            # With a connection, its end defers all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
-                self._put_off(_uncounted(record), error.message)
-                self._become(c.AgentStatus.OFFLINE, error.message)
+                self._defer(_without_last_attempt(record), error.message)
+                self._set_status(c.AgentStatus.OFFLINE, error.message)
             return
         except SeraiError as error:
             receipt = c.Failed(delivery_id=entry.id, reason=error.message, retryable=True)
@@ -267,22 +259,22 @@ class AdapterBox:
             self._settle(record, receipt)
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
-        """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        told = _kept_receipt(record, receipt, self._ledger.now)
+        """Store the session's receipt. Only the relay says who holds a delivery, and what it waits for."""
+        told = _stored_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
-            self.hops = record.hops
+            self._hops = record.hops
         return self._settled(self._answered(self._ledger.settle(record, told), receipt))
 
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
-        """A delivery is not on its way any more: the next one may leave."""
+        """Let the next delivery leave, since this one is not on its way any more."""
         self._forget(record.id)
         if not record.is_open:
-            self._is_over()
+            self.count(_OPEN, -1)
         self._pump()
         return record
 
     def _answered(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
-        """The record with the answer that a receipt, or a repeat of it, tells, unless it has one."""
+        """Return the record with the answer that a receipt, or its repeat, contains, unless it has one."""
         told: Any = receipt.metadata.get("answer")
         if told is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
             return record
@@ -290,7 +282,7 @@ class AdapterBox:
         try:
             answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
         except (msgspec.ValidationError, TypeError):
-            return record  # the message is delivered all the same
+            return record  # the message is delivered nevertheless
         masked = self._host.redactor.redact_value(answer, observed=True)
         cut = replace(masked, text=masked.text[:MOST_OF_ANSWER])
         answered = replace(record, answer=cut, updated_at=self._ledger.now)
@@ -298,17 +290,17 @@ class AdapterBox:
         return answered
 
     def _lapsed(self, seen: c.DeliveryRecord) -> c.DeliveryRecord:
-        """The time for an answer may be over: the message is offered again, later each time."""
+        """Offer a message again whose lease is over, later each time."""
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
-            return record  # it was handed again, or has more time
+            return record  # it was offered again, or its lease was renewed
         no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
         return self._settled(self._ledger.settle(record, no_answer, own=True))
 
-    # -- what waits in the tables --------------------------------------------------------------------------
+    # -- deliveries in the tables --------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """See to it that what waits is offered, as far as there is room, or fetched."""
+        """Start offering what waits, as far as there is room, and wake the programs that fetch."""
         self._arrived.set()
         is_pumping = self._pumping is not None and not self._pumping.done()
         # Refilled when half empty, so that one look at the tables finds several.
@@ -317,7 +309,7 @@ class AdapterBox:
 
     @property
     def _has_more(self) -> bool:
-        """Whether the tables may have something that can be offered now."""
+        """True while the tables may have something that can be offered now."""
         is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
         return is_open and self._backlog and self._room > 0
 
@@ -326,16 +318,16 @@ class AdapterBox:
             async with self._reading:
                 link = self._link
                 entries = await self._offerable(self._room)
-                # What was on its way over an earlier connection comes before what was found meanwhile.
+                # Messages of an earlier connection are offered before those that were found meanwhile.
                 if self._link is link and self._can_leave:
-                    self._hand(entries)
+                    self._hand_over(entries)
                 else:
                     self._backlog = True
 
     async def _offerable(self, room: int) -> list[Delivery]:
-        """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
+        """Return what can be offered now, in order. What comes in meanwhile is left to the next call."""
         number, entries = self.participant.number, list[Delivery]()
-        self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
+        self._backlog = False  # a message that comes from here on sets it, and may not be found
         async with self._ledger.reading("offers_of_agent", number, self._is_safe, room) as found:
             offers = list(found)
         self._backlog = self._backlog or len(offers) == room
@@ -346,11 +338,11 @@ class AdapterBox:
                 if record.waits_for != "idle":
                     self._hold(record, "idle")
                 continue
-            entries.append(Delivery(record, self._fitting(message, self)))
+            entries.append(Delivery(record, self._adapted(message, self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.DeliveryOffer, ...]:
-        """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
+        """Return what can be offered now to a program that fetches; if there is nothing, wait for it.
 
         Cancelling while it waits takes nothing.
         """
@@ -360,7 +352,7 @@ class AdapterBox:
             self._arrived.clear()
             async with self._reading:
                 found = await self._offerable(limit) if self.status != c.AgentStatus.PAUSED else []
-                handed = self._hand(found, fetched=True)
+                handed = self._hand_over(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
             try:
@@ -369,23 +361,23 @@ class AdapterBox:
             except TimeoutError:
                 return ()
 
-    # -- receipts that come by themselves ------------------------------------------------------------------
+    # -- later receipts and leases -------------------------------------------------------------------------
 
     def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: HostEnd | None) -> None:
-        """Refuse whoever was given a delivery that someone else was given since."""
+        """Refuse a program whose delivery was given to another one since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
         was_asked = record.evidence.get("via") == "connection"
         if is_other or (lease is None and was_asked and link is not None and link is not self._link):
             raise LeaseLost(
                 f"{record.id} was offered again, since no receipt came in time",
-                remedy="Do nothing: whoever has it now answers",
+                remedy="Do nothing: the program that has it now answers",
             )
 
     async def receipt(
         self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: HostEnd | None
     ) -> c.DeliveryRecord:
-        """Keep a receipt. Said again, the last one changes nothing.
+        """Store a receipt. Repeating the last one changes nothing.
 
         Raises:
             LeaseLost: The lease ran out, and the message was offered elsewhere.
@@ -403,10 +395,10 @@ class AdapterBox:
         return self._answered(self._ledger.settle(record, receipt), receipt)
 
     def extend(self, delivery_id: str, lease: str | None, link: HostEnd | None) -> c.DeliveryRecord:
-        """Let a lease begin anew.
+        """Renew a lease.
 
         Raises:
-            LeaseLost: The delivery is not on its way to whoever asks.
+            LeaseLost: The delivery is not on its way to the caller.
         """
         record = self._on_the_way.get(delivery_id)
         if record is None:
@@ -417,10 +409,10 @@ class AdapterBox:
         self._ledger.put(longer)
         return longer
 
-    # -- asking the adapter for more -----------------------------------------------------------------------
+    # -- requests to the adapter ---------------------------------------------------------------------------
 
     async def _ask_about(self, method: str, record: c.DeliveryRecord, reason: str | None = None) -> None:
-        """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
+        """Ask the adapter to surface what it holds (`flush`), or to give it up (`cancel`)."""
         if (link := self._link) is None:
             return
         held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
@@ -432,7 +424,7 @@ class AdapterBox:
             _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
 
     async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
-        """Have the session do something as a whole. Returns what it tells.
+        """Ask the session to do something as a whole, and return its answer.
 
         Raises:
             Offline: It is not connected, or does not answer.
@@ -447,16 +439,16 @@ class AdapterBox:
         except (ConnectionLost, TimeoutError):
             raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
-            self._become(c.AgentStatus.PAUSED, reason)
+            self._set_status(c.AgentStatus.PAUSED, reason)
         elif operation == c.LifecycleOperation.RESUME and self.status == c.AgentStatus.PAUSED:
-            self._become(c.AgentStatus.IDLE)
+            self._set_status(c.AgentStatus.IDLE)
         return told
 
-    # -- coming and going ----------------------------------------------------------------------------------
+    # -- connecting and disconnecting ----------------------------------------------------------------------
 
     async def recover(self) -> None:
-        """After a restart: what was taken may still be answered, and all else is offered again."""
-        for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
+        """Go on after a restart: what was fetched may still be answered, all else is offered again."""
+        for row in await self._store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record
@@ -464,7 +456,7 @@ class AdapterBox:
         await self._recall_held()
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
-        """It has registered: over a connection, or to be posted to, or to come for its messages."""
+        """Take in a registration: over a connection, with a URL, or for fetching."""
         self.participant = participant
         if link is not None and participant.url is None:
             if link is not self._link:
@@ -477,29 +469,29 @@ class AdapterBox:
         self._reached()
 
     def _reached(self) -> None:
-        """It is there: what waited for that can be offered."""
+        """Note that the session can be reached, and offer what waited for that."""
         if self.status in _AWAY:
             self._backlog = True
-            self._become(c.AgentStatus.IDLE)
+            self._set_status(c.AgentStatus.IDLE)
         self._pump()
 
     def _disconnected(self, link: HostEnd) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")
-            if self.status != c.AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
-                self._become(c.AgentStatus.OFFLINE, "the connection is over")
+            if self.status != c.AgentStatus.PAUSED:  # a paused session stays so until it is resumed
+                self._set_status(c.AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
-        """What was on its way over a connection that is over is offered again. That was no attempt."""
+        """Offer again what was on its way over a connection that is over. That was no attempt."""
         for record in list(self._on_the_way.values()):
             if record.evidence.get("via") != "take":
                 self._forget(record.id)
-                self._put_off(_uncounted(record), reason)
+                self._defer(_without_last_attempt(record), reason)
         self._backlog = True
 
     async def _recall_held(self) -> None:
-        """What an earlier connection held is offered again: whoever has it still will know its id."""
+        """Offer again what an earlier connection held. A program that holds it still recognises its id."""
         async with self._reading:
             number = self.participant.number
             async with self._ledger.reading("waiting_deliveries", number, "adapter", ALL) as found:
@@ -510,54 +502,58 @@ class AdapterBox:
         self._pump()
 
     def unregistered(self) -> None:
-        """It does not take part any more."""
-        self.close()
+        """End the session's part in the workspace."""
+        self._stop()
         self._link = None
-        self._become(c.AgentStatus.RELEASED)
+        self._set_status(c.AgentStatus.RELEASED)
 
-    def close(self) -> None:
-        """Offer nothing any more."""
+    async def close(self) -> None:
+        """Offer nothing more."""
+        self._stop()
+
+    def _stop(self) -> None:
         for task in (self._pumping, *self._asking.values()):
             if task is not None:
                 task.cancel()
 
-    # -- what it tells of itself ---------------------------------------------------------------------------
+    # -- reports of the session ----------------------------------------------------------------------------
 
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
-        """Pass on what the session observed, as far as it declared that it would."""
+        """Pass on the events that the session observed, as far as it declared them."""
         declared = self.capabilities.events.emits
+        tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
-            if isinstance(event, c.StatusEvent) and self._tells_status:
-                self._become(event.status, event.reason)
+            if isinstance(event, c.StatusEvent) and tells_status:
+                self._set_status(event.status, event.reason)
             elif not isinstance(event, c.StatusEvent) and event.type.is_live and event.type in declared:
-                self._tell(self.participant, [event])
+                self._publish(self.participant, [event])
             else:
                 undeclared[event.type.value] = None
                 continue
             passed_on += 1
         return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
-    def _become(self, status: c.AgentStatus, reason: str | None = None) -> None:
+    def _set_status(self, status: c.AgentStatus, reason: str | None = None) -> None:
         before = self.status
         if status == before:
             return
-        self.status = status
+        self._status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
-        self._tell(self.participant, status_events(status, before, reason))
+        self._publish(self.participant, status_events(status, before, reason))
         if (
             self._is_safe and status != c.AgentStatus.OFFLINE
-        ):  # else it is tried when something is due, or comes
+        ):  # otherwise it is tried when something is due or comes in
             self._pump()
 
 
-def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
-    """A record whose last attempt does not count: nobody was there."""
+def _without_last_attempt(record: c.DeliveryRecord) -> c.DeliveryRecord:
+    """Return a record whose last attempt does not count, because nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))
 
 
-def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
-    """A receipt as it is kept. One that names another delivery is a failure, to be tried again."""
+def _stored_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
+    """Return a receipt as it is stored. One that names another delivery is a retryable failure."""
     if receipt.delivery_id not in {None, record.id}:
         return c.Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
     own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}

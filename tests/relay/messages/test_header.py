@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.relay.header import harmless
+from serai.relay.messages.header import harmless
 
 
 @pytest.mark.parametrize(

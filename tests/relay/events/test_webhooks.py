@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from hosts import KEY, WITHIN
-from relay.test_webhooks_of_sessions import Hook
+from relay.delivery.test_webhooks_of_sessions import Hook
 from relay.workspaces import Inn, inn
 from serai.contract import Role
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, UnknownRoom
-from serai.relay import webhooks
-from serai.relay.inbox import Caller
-from serai.relay.webhooks import SIGNATURE, TIMESTAMP, signature
+from serai.relay.events import webhooks
+from serai.relay.events.webhooks import SIGNATURE, TIMESTAMP, signature
+from serai.relay.tokens import Caller
 from serai.store.sqlite.store import SqliteStore
 
 

@@ -10,10 +10,10 @@ import pytest
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
+from serai.config.settings import Inbound, RelayPolicy
 from serai.contract import DeliveryMode, DeliveryState, IdentityKind
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.turn import Turn
-from serai.relay.policy import Inbound, RelayPolicy
 
 WORKING = "work 600 every 1"
 

@@ -1,4 +1,4 @@
-"""What was said, for those who may see it: messages, threads, inbox, read marks, reactions, search.
+"""Reading messages: lists, threads, inbox, read marks, reactions, search.
 
 Rooms are open to everyone in the workspace. A direct or group conversation exists only for those who are in
 it, and for the owner of the host.
@@ -13,124 +13,62 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
-from serai.host.identities import Participant
-from serai.host.ledger import Ledger, ms
-from serai.relay.rooms import KeptRoom
+from serai.host.ledger import ms
+from serai.relay import WorkspacePart
+from serai.relay.messages.rooms import KeptRoom
+from serai.relay.tokens import Caller
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
-    from serai.relay.links import HostEnd
     from serai.relay.workspace import Workspace
 
 _MOST = 500
 _FETCHED = ("fetch", "flush")
-"""What waits for someone who asks."""
+"""The values of `waitsFor` of deliveries that someone has to fetch."""
 _COMMON = 5_000
-"""What so many have tells nothing of which is best, and to rank them all takes long."""
+"""Number of hits from which a word counts as common: ranking them all takes long and tells little."""
 _WORD = re.compile(r"\w+")
 _INDEXED_EVERY = 2.0
 """Seconds between two looks at what is to be indexed."""
 _REST = 9
-"""After a step of indexing it rests so many times as long: others write most of the time."""
+"""Factor by which a rest is longer than the step of indexing before it: others write most of the time."""
 _SHOWN_OF_TURN = 2000
 _PRIVATE = frozenset(
     {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
 )
-"""The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
+"""The types of events that only the participants named in them receive."""
 
 
-class Caller(NamedTuple):
-    """Who calls the relay, and as what."""
-
-    role: c.Role
-    participant: Participant | None = None
-    link: HostEnd | None = None
-    """Where the caller can be asked; there is none for what is posted."""
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether every conversation exists for this caller."""
-        return self.role in {c.Role.OWNER, c.Role.RESPONDER}
-
-    @property
-    def only_reads(self) -> bool:
-        """Whether this caller speaks for nobody, and changes nothing."""
-        return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
-
-
-class InboxBox:
-    """Holds messages until someone looks into the inbox: only then are they delivered.
-
-    A person takes them in any mode, for they only have to wait; whoever else only fetches, in `manual`.
-    """
-
-    is_busy = False
-    hops = 0
-
-    def __init__(self, ledger: Ledger, *, is_person: bool) -> None:
-        self._ledger = ledger
-        self.capabilities = c.AgentSessionCapabilities(
-            messaging=c.MessagingCapabilities(receive=True, send=True, attachments=tuple(c.ContentType)),
-            delivery=c.DeliveryCapabilities(
-                modes=tuple(c.DeliveryMode) if is_person else (c.DeliveryMode.MANUAL,)
-            ),
-            events=c.EventCapabilities(emits=()),
-            actions=c.ActionCapabilities(invoke=True, expose=True),
-            lifecycle=c.LifecycleCapabilities(release=False),
-        )
-
-    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:  # noqa: ARG002 - it is stored
-        """Hold a message for whoever looks."""
-        if record.mode not in self.capabilities.delivery.modes:  # it was flushed
-            record = replace(record, mode=c.DeliveryMode.MANUAL)
-        held = {"heldBy": "inbox", "waitsFor": "fetch"}
-        return self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=held), own=True)
-
-    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
-        """Nothing is kept here."""
-
-    def admit(self) -> bool:
-        """An inbox has room for everything."""
-        return True
-
-
-class Inboxes:
-    """Reads what was said, and what waits for someone.
-
-    Args:
-        workspace: The relay.
-    """
+class Inboxes(WorkspacePart):
+    """Reads messages, and what waits for someone."""
 
     def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._speaker = workspace.speaker
-        self._journal = workspace.host.journal
-        self._ledger = workspace.ledger
-        self._store = workspace.ledger.store
-        self._identities = workspace.identities
         self._rooms = workspace.rooms
         self._runner = workspace.runner
 
-    # -- who may see what ----------------------------------------------------------------------------------
+    # -- visibility ----------------------------------------------------------------------------------------
 
     def may_see(self, caller: Caller, room: KeptRoom) -> bool:
-        """Whether a room exists for a caller."""
+        """Tell whether a room exists for a caller."""
         if caller.sees_all or room.room.kind == c.RoomKind.CHANNEL:
             return True
         return caller.participant is not None and caller.participant.number in room.members
 
     def may_hear(self, caller: Caller, event: c.WorkspaceEvent) -> bool:
-        """Whether an event exists for a caller.
+        """Tell whether an event exists for a caller.
 
-        None about conversations of others, none about tokens, none that tells what is said in a session or
-        what an action was called with, except to those whom it is about.
+        Unless an event names them, callers receive none about conversations of others, about tokens, about
+        what is said in a session, or about the input of an action.
         """
         if caller.sees_all:
             return True
@@ -151,7 +89,7 @@ class Inboxes:
         return room is not None and self.may_see(caller, room)
 
     def room(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
-        """A room that the caller may see.
+        """Return a room that the caller may see.
 
         Raises:
             UnknownRoom: There is none.
@@ -163,7 +101,7 @@ class Inboxes:
         return room
 
     async def message(self, caller: Caller, message_id: str) -> c.RelayMessage:
-        """A message that the caller may see.
+        """Return a message that the caller may see.
 
         Raises:
             UnknownMessage: There is none.
@@ -181,7 +119,7 @@ class Inboxes:
     # -- lists ---------------------------------------------------------------------------------------------
 
     async def list(self, caller: Caller, params: c.MessagesListParams) -> c.MessagesResult:
-        """The last messages of a room, oldest first, without those in threads."""
+        """List the last messages of a room, oldest first, without those in threads."""
         room = self.room(caller, params.room)
         await self._journal.committed()
         until = 1 << 62
@@ -193,7 +131,7 @@ class Inboxes:
         return c.MessagesResult(messages=found)
 
     async def thread(self, caller: Caller, params: c.MessageParams) -> c.MessagesResult:
-        """A message and all answers in its thread, oldest first."""
+        """List a message and all answers in its thread, oldest first."""
         message = await self.message(caller, params.message_id)
         first = await self.message(caller, message.thread_id) if message.thread_id else message
         rows = await self._store.relay("messages_of_thread", first.id, _MOST)
@@ -201,7 +139,7 @@ class Inboxes:
         return c.MessagesResult(messages=(first, *replies))
 
     async def _shown(self, messages: Sequence[c.RelayMessage]) -> tuple[c.RelayMessage, ...]:
-        """Messages with their reactions, and with how many answers and readers they have."""
+        """Return messages with their reactions, and with the numbers of their answers and readers."""
         if not messages:
             return ()
         ids = _json(message.id for message in messages)
@@ -226,7 +164,7 @@ class Inboxes:
     # -- marks ---------------------------------------------------------------------------------------------
 
     async def read(self, caller: Caller, params: c.ReadParams) -> c.Empty:
-        """Someone has read all up to a message."""
+        """Mark all messages up to this one as read."""
         reader, message = self._speaker(caller, params.sender), await self.message(caller, params.message_id)
         room = self._rooms.get(message.conversation_id or "")
         write = RelayWrite("read_until", (room.number, reader.number, message.id))
@@ -235,7 +173,7 @@ class Inboxes:
         return c.Empty()
 
     async def react(self, caller: Caller, params: c.ReactParams, *, on: bool = True) -> c.RelayMessage:
-        """Someone puts an emoji under a message, or takes it away.
+        """Add a reaction to a message, or remove it.
 
         Raises:
             InvalidParams: That is no emoji.
@@ -253,20 +191,20 @@ class Inboxes:
         return await self.message(caller, params.message_id)
 
     async def unreact(self, caller: Caller, params: c.ReactParams) -> c.RelayMessage:
-        """Someone takes an emoji away."""
+        """Remove a reaction."""
         return await self.react(caller, params, on=False)
 
     # -- inbox ---------------------------------------------------------------------------------------------
 
     async def get(self, caller: Caller, params: c.InboxParams) -> c.Inbox:
-        """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
+        """Return what waits for a participant. What it fetches is delivered by that, unless it only peeks."""
         number, limit = self._speaker(caller, params.sender).number, _bounded(params.limit)
         messages: list[c.RelayMessage] = []
         for waits_for in _FETCHED:
             async with self._ledger.reading("waiting_deliveries", number, waits_for, limit) as found:
                 for record, message in found:
                     if message is None or record.waits_for != waits_for:
-                        continue  # someone else has fetched it, or it was cancelled
+                        continue  # it was fetched meanwhile, or cancelled
                     messages.append(message)
                     if not params.peek:
                         self._fetched(record)
@@ -301,16 +239,16 @@ class Inboxes:
     # -- search --------------------------------------------------------------------------------------------
 
     async def search(self, caller: Caller, params: c.SearchParams) -> c.SearchResult:
-        """Messages and turns that have all words of a query, the best first; of common words the newest.
+        """Find messages and turns with all words of a query, the best first; for common words the newest.
 
-        What the background has not come to yet is indexed first.
+        What is not indexed yet is indexed first.
 
         Raises:
             InvalidParams: There is no word in it.
         """
         words = _WORD.findall(params.query)
         if not words:
-            raise InvalidParams("there is no word to look for", field="query")
+            raise InvalidParams("the query has no word", field="query")
         await self._journal.committed()
         while await self._store.index_words():
             pass

@@ -1,10 +1,10 @@
-"""What can be observed of a session: a view of its AHP actions, the same for every harness.
+"""The observable events of a session: a view of its AHP actions, the same for every harness.
 
     view = SessionEvents(session.live.snapshot())
     for event in view.happened(action, number, at): …
 
-The session itself may be ahead of what is committed. So the view has a state of its own, which the actions
-change as they change that of the session; what was before an action, and what is after it, is the event.
+The session itself may be ahead of what is committed. So the view has a state of its own, to which it applies
+the committed actions. An event follows from the state before an action and the state after it.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from serai.store.contract import BlobRow
 def status_events(
     status: c.AgentStatus, previous: c.AgentStatus | None, reason: str | None = None
 ) -> list[c.AgentSessionEvent]:
-    """The events of one change of status: the general one, and the one that is named after the status."""
+    """Return the events of one change of status: the general one, and the one named after the status."""
     kinds: Any = (c.StatusChanged, c.EVENT_TYPES.get(f"status.{status.value}"))
     return [kind(status=status, previous_status=previous, reason=reason) for kind in kinds if kind]
 
 
 class SessionEvents:
-    """The view of one session.
+    """The observable state of one session.
 
     Args:
-        state: The session as it is. Its completed turns are not looked at.
-        forked_from: The session of which it was made as a fork.
+        state: The state of the session. Its completed turns are not used.
+        forked_from: The session of which this one is a fork.
     """
 
     def __init__(self, state: t.SessionState, *, forked_from: str | None = None) -> None:
         self._live = LiveSession(replace(state, turns=[]))
         self._forked_from = forked_from
         self._called: dict[str, datetime] = {}
-        """The calls of the turn that were told, and since when they run."""
+        """The reported tool calls of the turn, with the time at which each began."""
         self._commands: dict[str, tuple[str, datetime]] = {}
-        """What runs and since when, by the terminal, or by the id of a command that was detected in one."""
+        """The running commands with their start, by their terminal, or by the id of a detected command."""
         self._ended: set[str] = set()
         """The terminals whose command has ended."""
 
     @property
     def status(self) -> c.AgentStatus:
-        """What the session does."""
+        """The session's status."""
         return status_of(self._live)
 
     def happened(
         self, action: a.StateAction, number: int, at: datetime, blobs: Iterable[BlobRow] = ()
     ) -> list[c.AgentSessionEvent]:
-        """What an action of the session lets one observe, with the change of status last.
+        """Return the events that an action of the session makes observable, the change of status last.
 
         Args:
-            action: What was committed.
-            number: Its number.
-            at: When.
+            action: The committed action.
+            number: Its number in the journal.
+            at: The time of the commit.
             blobs: Content that was committed lately: files before and after an edit.
         """
         live, turn = self._live, self._live.turn
@@ -74,25 +74,27 @@ class SessionEvents:
         if turn is not None and isinstance(action, a.ToolCallActionBase):
             calls = _open(turn.calls(action.tool_call_id))
         if isinstance(action, a.SessionTruncatedAction):
-            action = replace(action, turn_id=None)  # which turns there were is not known here
+            action = replace(action, turn_id=None)  # the earlier turns are not known here
         live.apply(action, 0)
         told: list[c.AgentSessionEvent] = []
         now = live.turn.id if live.turn is not None else None
-        if turn is not None and turn.id != now:  # it has ended, and with it what it left open
+        if turn is not None and turn.id != now:  # the turn has ended, and so have its open calls
             told += [_failed(one, "skipped") for one in _open(turn.calls())]
             live.head.turns.clear()
             self._called.clear()
         if calls and isinstance(action, a.ToolCallActionBase):
-            told += self._of_call(action, calls[-1], number, at, blobs)
+            told += self._events_of_call(action, calls[-1], number, at, blobs)
         elif was_paused and not is_paused(live):
             told.append(c.SessionResumed(session_id=live.head.summary.resource))
         else:
-            told += self._of_action(action, number, at)
+            told += self._events_of_action(action, number, at)
         if self.status != before:
             told += status_events(self.status, before, _reason(action))
         return told
 
-    def _of_action(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
+    def _events_of_action(
+        self, action: a.StateAction, number: int, at: datetime
+    ) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionTurnStartedAction(turn_id=turn_id, user_message=message):
                 return _chunk(turn_id, "user", message.text, number, at)
@@ -116,7 +118,7 @@ class SessionEvents:
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
-    def _of_call(
+    def _events_of_call(
         self,
         action: a.ToolCallActionBase,
         before: t.ToolCallBase,
@@ -124,7 +126,7 @@ class SessionEvents:
         at: datetime,
         blobs: Iterable[BlobRow],
     ) -> list[c.AgentSessionEvent]:
-        """What one observes of a call that was open before the action."""
+        """Return the events of a call that was open before the action."""
         turn, call_id, told = self._live.turn, action.tool_call_id, list[c.AgentSessionEvent]()
         after = turn.calls(call_id)[-1] if turn is not None else None
         match action:
@@ -132,7 +134,7 @@ class SessionEvents:
                 self._called[call_id] = at
                 return [c.ToolCalled(run=call_id, tool=before.tool_name, input=_input(given))]
             case a.SessionToolCallContentChangedAction(content=content):
-                return self._shown(before, content, at)
+                return self._shown_content(before, content, at)
             case a.SessionToolCallCompleteAction(result=result):
                 changes = (_file_change(one, blobs) for one in result.content or ())
                 told += [change for change in changes if change is not None]
@@ -145,12 +147,12 @@ class SessionEvents:
                 text = _text(after.content)
                 if text:
                     told += _chunk(call_id, "tool", text, number, at)
-                told.append(self._over(after, text, at))
+                told.append(self._ended_call(after, text, at))
             case _:
                 pass
         return told
 
-    def _shown(
+    def _shown_content(
         self, call: t.ToolCallBase, content: Iterable[t.ToolResultContent], at: datetime
     ) -> list[c.AgentSessionEvent]:
         told: list[c.AgentSessionEvent] = []
@@ -163,7 +165,7 @@ class SessionEvents:
             told.append(c.ToolOutput(run=call.tool_call_id, tool=call.tool_name, output=new))
         return told
 
-    def _over(self, call: t.ToolCallCompletedState, text: str, at: datetime) -> c.AgentSessionEvent:
+    def _ended_call(self, call: t.ToolCallCompletedState, text: str, at: datetime) -> c.AgentSessionEvent:
         if not call.success:
             return _failed(call, call.error.message if call.error else text or "failed")
         since = self._called.get(call.tool_call_id)
@@ -179,14 +181,14 @@ class SessionEvents:
     def command_started(
         self, key: str, line: str, at: datetime, cwd: str | None = None
     ) -> list[c.AgentSessionEvent]:
-        """A command runs: in a terminal of its own, or one that was detected in a shell. It is told once."""
+        """Report once that a command runs: in a terminal of its own, or one that was detected in a shell."""
         if key in self._commands or key in self._ended:
             return []
         self._commands[key] = line, at
         return [c.CommandStarted(command=line, cwd=cwd)]
 
     def command_ended(self, key: str, exit_code: float | None, at: datetime) -> list[c.AgentSessionEvent]:
-        """A command has ended."""
+        """Report that a command has ended."""
         if key not in self._commands:
             return []
         line, started_at = self._commands.pop(key)
@@ -200,7 +202,7 @@ class SessionEvents:
     def in_terminal(
         self, uri: str, action: a.StateAction, state: t.TerminalState, at: datetime
     ) -> list[c.AgentSessionEvent]:
-        """What an action of a terminal that the session holds lets one observe."""
+        """Return the events that an action of a terminal makes observable. The session holds the terminal."""
         claim, told = state.claim, list[c.AgentSessionEvent]()
         if isinstance(claim, t.TerminalSessionClaim) and claim.turn_id is not None:
             told = self.command_started(uri, state.title, at, state.cwd)
@@ -219,7 +221,7 @@ class SessionEvents:
 
 
 def _reason(action: a.StateAction) -> str | None:
-    """Why a status has changed, where the action says so."""
+    """Return why a status has changed, where the action says so."""
     match action:
         case a.SessionErrorAction(error=error) | a.SessionCreationFailedAction(error=error):
             return error.error_type
@@ -286,12 +288,12 @@ def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> c.Fi
 
 
 def _content(side: t.FileEditSide, blobs: Iterable[BlobRow]) -> bytes | None:
-    """What is in a file on one side of an edit, as far as it is at hand."""
+    """Return the content of a file on one side of an edit; `None` if it is not at hand."""
     return next((one.data for one in blobs if side.content.uri.endswith(one.digest)), None)
 
 
 def _input(text: str | None) -> Any:
-    """The input of a call: as JSON where it is JSON."""
+    """Return the input of a call, parsed if it is JSON."""
     if text is not None:
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(text)
@@ -303,7 +305,7 @@ def _text(content: Iterable[t.ToolResultContent] | None) -> str:
 
 
 def _open(calls: Iterable[t.ToolCallState]) -> list[t.ToolCallBase]:
-    """Those of some calls that are not over."""
+    """Return the calls that are not over."""
     over = (t.ToolCallCompletedState, t.ToolCallCancelledState)
     return [call for call in calls if isinstance(call, t.ToolCallBase) and not isinstance(call, over)]
 

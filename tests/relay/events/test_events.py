@@ -12,7 +12,7 @@ import pytest
 
 from hosts import WITHIN
 from relay.port import able
-from relay.workspaces import Inn, inn
+from relay.workspaces import Inn, inn, relay_of
 from requirements import proves
 from serai.contract import (
     AgentIdentity,
@@ -31,9 +31,9 @@ from serai.contract import (
 )
 from serai.errors import ConnectionLost
 from serai.relay.harness import define_harness
-from serai.relay.inbox import Caller
 from serai.relay.predicates import events
-from serai.relay.sdk import Relay, relay_of
+from serai.relay.sdk import Relay
+from serai.relay.tokens import Caller
 from serai.store.memory import MemoryStore
 from serai.store.sqlite.writer import Tuning
 
