@@ -93,7 +93,7 @@ class WorkflowHarness(LimitedHarness):
     # -- a new run -----------------------------------------------------------------------------------------
 
     async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
-        """See `TranscriptHarness`: checks the file, its agents and models, and that references have values."""
+        """See `TranscriptHarness`: checks the file, its agents and models, and the values of references."""
         for name in ("fork", "model", "agent"):
             if getattr(params, name) is not None:
                 raise InvalidParams("a run takes this from its workflow", field=f"params.{name}")
