@@ -1,4 +1,4 @@
-"""Which Serai this is."""
+"""The version of Serai."""
 
 from __future__ import annotations
 

@@ -165,6 +165,31 @@ async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None
         assert numbers == sorted(numbers)
 
 
+async def test_a_client_that_floods_a_full_disk_is_disconnected_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("serai.journal.journal.MOST_BYTES_ASIDE", 20_000)
+    store = MemoryStore()
+    async with (
+        housing(lambda: store) as house,
+        connecting(house.url) as client,
+        connecting(house.url, "other") as other,
+    ):
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        await other.initialize(session)
+        store.failure = StorageUnavailable("the disk is full")
+        await client.dispatch(session, "titleChanged", title="waits")
+        await unavailable(house)
+        flood = {"type": "session/titleChanged", "title": "x" * 1000}
+        for number in range(30):
+            await client.notify("dispatchAction", channel=session, clientSeq=number, action=flood)
+        assert await client.closed() == 1013
+        assert await other.request("ping") is None
+        store.failure = None
+        await other.hear("titleChanged", title="waits")
+
+
 async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:

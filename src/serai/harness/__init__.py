@@ -1,1 +1,1 @@
-"""How a kind of agent gets on the host."""
+"""The kinds of agents, and how each gets on the host."""

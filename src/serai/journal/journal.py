@@ -33,7 +33,7 @@ from serai.journal.batches import (
     size_of,
 )
 from serai.journal.publisher import Publisher
-from serai.journal.standstill import Standstill
+from serai.journal.standstill import MOST_BYTES_ASIDE, Standstill
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Batch, BlobRow, Opening, Store
 
@@ -204,6 +204,11 @@ class Journal:
         self._waiting.append(JournalRecord(channel, record, writes, committed, kept))
         if not self._urgent:
             self._hurry()
+
+    @property
+    def is_crowded(self) -> bool:
+        """True when there are not even numbers for rejections, and too many of them wait."""
+        return self._standstill.bytes_aside > MOST_BYTES_ASIDE
 
     def reject(
         self,

@@ -14,6 +14,8 @@ from serai.store.contract import Batch
 
 _log = logging.getLogger(__name__)
 
+MOST_BYTES_ASIDE = 8 * 1024 * 1024
+"""Largest size of the rejections that wait for numbers, in bytes. Past it, their senders are disconnected."""
 _Write: TypeAlias = Callable[[Batch, Callable[[asyncio.Future[int]], None]], None]
 """Writes a batch, and then calls back with the outcome."""
 
@@ -26,6 +28,7 @@ class Standstill:
         """The reason why nothing can be written at the moment."""
         self._since = 0.0
         self._aside: list[Item] = []
+        self.bytes_aside = 0
 
     def begin(self, reason: StorageUnavailable) -> None:
         """Begin the standstill, or go on with it for a new reason."""
@@ -38,7 +41,7 @@ class Standstill:
         """End the standstill. Returns the rejections that have not been sent: they join the line."""
         _log.warning("it can be written again, after %.1f s", time.monotonic() - self._since)
         self.reason = None
-        late, self._aside = self._aside, []
+        late, self._aside, self.bytes_aside = self._aside, [], 0
         return late
 
     def stay(self, line: list[Entry]) -> list[Entry]:
@@ -57,6 +60,7 @@ class Standstill:
     def put_aside(self, item: Item) -> None:
         """Let a rejection pass the line."""
         self._aside.append(item)
+        self.bytes_aside += len(item.write())
 
     def tell_aside(self, write: _Write, publish: Callable[[list[Entry], int], None]) -> None:
         """Publish the rejections, with numbers that need no room on the disk. `write` must not be busy."""
@@ -70,6 +74,7 @@ class Standstill:
             except StorageUnavailable:
                 return  # there are no more such numbers: it waits like all others
             del self._aside[: len(items)]
+            self.bytes_aside -= sum(item.size for item in items)
             publish([*items], first)
             self.tell_aside(write, publish)
 

@@ -103,5 +103,8 @@ def _send_back(
     *,
     waits: bool = False,
 ) -> None:
+    if peer.journal.is_crowded:
+        peer.link.close(1013, "nothing can be written, and too many rejections wait")
+        return
     action = peer.host.redactor.redact_value(action, observed=False)
     peer.journal.reject(channel, action, origin, reason, peer, waits=waits)
