@@ -11,7 +11,6 @@ import codecs
 import mimetypes
 import os
 from collections.abc import Iterator
-from itertools import islice
 from typing import Self
 
 import msgspec
@@ -125,12 +124,15 @@ class Content:
         Raises:
             ProtocolError: The lines are longer than that, or cannot be read.
         """
-        found = bytearray()
+        number, found = 0, bytearray()
         with client_errors(self._uri), open(self._descriptor, "rb", closefd=False) as file:
-            for line in islice(file, first, last):
-                found += line
-                if len(found) > most:
-                    raise _too_large(f"the requested part of {self._uri}", most)
+            # A long line comes in pieces: memory does not depend on its length.
+            while (last is None or number < last) and (piece := file.readline(PIECE)):
+                if number >= first:
+                    found += piece
+                    if len(found) > most:
+                        raise _too_large(f"the requested part of {self._uri}", most)
+                number += piece.endswith(b"\n")
         return found.decode(errors="replace")
 
 
