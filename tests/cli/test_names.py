@@ -22,13 +22,14 @@ async def shout(turn):
 
 @asynccontextmanager
 async def hosting(home: Path) -> AsyncGenerator[None]:
-    """A host with a function of its own, and a program that takes part."""
+    """A host with a function of its own, a program that takes part, and one that only has a token."""
     (home / "mine.py").write_text(SHOUT)
     words = ("serve", "--port", "0", "--agent", "mine:shout")
     async with running(*words, home=home, PYTHONPATH=str(home)) as host:
         address, token = await address_of(host, home)
         async with await Relay.connect(f"http://{address}", token) as relay:
             await relay.register(define_harness("reviewer", review))
+            await relay.call("tokens.create", agent="ci")
             yield
 
 
@@ -52,6 +53,7 @@ async def test_the_list_has_what_only_the_host_has(home: Path) -> None:
     rows = {line.split()[0]: line for line in told.splitlines() if line}
     assert {"demo", "shout", "reviewer", "claude"} <= set(rows)
     assert "serai send @reviewer" in rows["reviewer"]
+    assert "ci" not in rows, "it takes no messages, but fetches them"
     listed = json.loads((await run("agents", "--json", home=home)).out)["agents"]
     by_id = {one["id"]: one for one in listed}
     assert by_id["shout"]["usable"] is True

@@ -150,7 +150,7 @@ async def participants(
     """Return the handles of the programs that are connected to the relay of a host, by name."""
     async with await Relay.connect(url, token, home=home) as relay:
         listed = (await relay.call("agents.list")).agents
-    connected = [one for one in listed if not one.session and one.capabilities and one.status != "offline"]
+    connected = [one for one in listed if not one.session and one.status not in (None, "offline")]
     return {one.identity.handle.removeprefix("@"): one.identity.handle for one in connected}
 
 

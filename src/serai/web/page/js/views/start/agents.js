@@ -25,7 +25,7 @@ export function useAgents() {
 /** The programs that take part in the relay, and are connected. @returns {FoundAgent[]} */
 function participants() {
   return page.relay.agents.value
-    .filter((one) => one.capabilities && !one.session && one.status !== "offline")
+    .filter((one) => !one.session && one.status && one.status !== "offline")
     .map(({ identity: { handle, name, displayName } }) => {
       return { provider: handle, handle, displayName: displayName ?? name, installed: true, signedIn: true };
     });
