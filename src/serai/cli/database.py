@@ -198,9 +198,9 @@ def _undo(options: argparse.Namespace) -> int:
     ]
     if not found:
         raise DiscardUnknown(
-            "there is no such discard" if options.discard else "nothing was discarded in the last week",
-            remedy="`serai changes list` lists them",
+            "there is no such discard" if options.discard else "no discard of the last week is left to undo",
+            remedy="`serai changes list` lists all; with an ID, an undo can be undone, too",
         )
     trash.undo(found[0])
-    print(f"Gave back {found[0].what} in {found[0].directory}.")
+    print(f"Undone: {found[0].what} in {found[0].directory}. `serai changes list` has what it replaced.")
     return 0
