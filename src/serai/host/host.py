@@ -7,20 +7,18 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from functools import cache, partial
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
 
 from msgspec.structs import replace
 
 from serai.ahp import actions as a, wire
 from serai.ahp.commands import AhpErrorCode, CreateSessionParams
-from serai.ahp.types import ROOT, FreeForm, RootState
+from serai.ahp.types import ROOT, FreeForm
 from serai.config.settings import Settings
 from serai.contract import (
-    AgentSession,
     AgentSessionCapabilities,
     AgentStatus,
     DeliveryCapabilities,
@@ -30,34 +28,24 @@ from serai.contract import (
     MessagingCapabilities,
 )
 from serai.contract.events import OBSERVED_BY_HOST
-from serai.contract.negotiation import check_registration
-from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
 from serai.host.agent_list import AgentList, listed
-from serai.host.agents import HostContext, HostedHarness
+from serai.host.agents import HostedHarness
 from serai.host.changes.changesets import Changesets
-from serai.host.channels import Channel, Channels
-from serai.host.clients import ClientLink, Clients
+from serai.host.channels import Channel
+from serai.host.clients import ClientLink
 from serai.host.customizations.folders import CustomizedFolders
-from serai.host.identities import Identities
-from serai.host.ledger import Ledger
 from serai.host.root import RootChannel
-from serai.host.session.core import RelayAccess
 from serai.host.session.creation import first_state, fork_source
-from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
-from serai.host.session.session import Session
+from serai.host.session.session import Session, SessionHost
 from serai.host.session.sessions import Sessions
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
-from serai.host.telemetry import HostTelemetry
-from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.leftovers import end_leftovers
-from serai.machine.processes.processes import Processes
-from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store
 
@@ -101,7 +89,7 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-class Host:
+class Host(SessionHost):
     """All sessions of one store.
 
     Args:
@@ -140,63 +128,38 @@ class Host:
         user_home: Path | None = None,
         user_settings: Path | None = None,
     ) -> None:
-        self.settings = settings or Settings()
-        self.default_directory = default_directory
-        self.now = now
-        self.new_id = new_id
+        self.harnesses = {harness.name: harness for harness in harnesses}
+        self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
+        super().__init__(
+            store,
+            frame,
+            listed(self.harnesses.values()),
+            settings=settings or Settings(),
+            default_directory=default_directory,
+            summary_delay=summary_delay,
+            now=now,
+            new_id=new_id,
+            home=home or self._borrowed_home or Path(),
+            redactor=redactor or Redactor(),
+        )
         self.is_trusted = is_trusted
         self._folder_agent = folder_agent
-        self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
-        self.home = home or self._borrowed_home or Path()
         user_home = user_home or Path.home()
-        self.redactor = redactor or Redactor()
-        self.journal = Journal(store, frame)
         self.journal.subscriptions.changed = self.followers_changed
-        self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
-        self.root = RootChannel(
-            self.journal,
-            now,
-            frame,
-            RootState(agents=listed(self.harnesses.values())),
-            summary_delay,
-            self.settings.default_agent,
-        )
-        self.ledger = Ledger(self.journal, self.redactor, now)
-        self.identities = Identities(self.ledger)
-        self.postman: Callable[[str], Postman] | None = None
-        """Returns the relay's side of a session, given its URI."""
-        self.relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
-        """Returns how the agent of a session reaches the relay's tools, given the session's URI."""
-        self.clients = Clients(self.journal)
-        self.channels = Channels(self.journal)
-        self.processes = Processes(self.home / "processes")
         self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
-        self.client_plugins = ClientPlugins()
-        self.watches = Watches()
-        """The watches on the disk."""
-        self.files = Files(self)
-        self.changesets = Changesets(self)
-        self.completions = Completions(self.identities)
-        self.terminals = Terminals(self, self.processes, user_home)
-        self.sessions = Sessions(
-            self.journal,
-            self.identities,
-            partial(Session, self),
-            budget=self.settings.idle_memory_bytes,
-            is_watched=self._is_watched,
-            released=self.followers_changed,
-            run=self.run,
-        )
+        self.sessions = Sessions(self, self.followers_changed)
+        self.files = Files(self, self.sessions.in_memory)
+        self.changesets = Changesets(self, self.sessions.held)
+        self.completions = Completions(self)
+        self.terminals = Terminals(self, user_home)
         self.agent_list = AgentList(self.harnesses, self.root, self.sessions, self.terminals, self.redactor)
-        self.telemetry = HostTelemetry(self.journal, frame, self.redactor.redact)
+        self.find_harness = self.agent_list.find
         self.telemetry.metrics.sessions.read_from(self.sessions.count)
         self.telemetry.metrics.active_turns.read_from(lambda: int(self.root.live.head.active_sessions or 0))
         self.telemetry.metrics.connections.read_from(self.clients.count)
         self._pruning: asyncio.Task[None] | None = None
         self._releasing: set[str] = set()
         """The sessions that were disposed of, and whose agents are not gone yet."""
-        self._chores: set[asyncio.Task[Any]] = set()
-        """Background tasks, such as letting agents go."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -252,33 +215,15 @@ class Host:
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.unfollow(uri)
 
-    def _is_watched(self, uri: str) -> bool:
-        """Tell whether someone follows a session, or a change of its summary is not published yet."""
-        return self.journal.subscriptions.is_followed(uri) or self.root.is_to_tell_of(uri)
-
     async def provider_for(self, directory: str | None) -> str:
         """Return the agent of sessions that name none: their folder's own choice, else the host's."""
         chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
         return chosen or self.root.default_provider
 
-    def run(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run something in the background that ends by itself. Closing the host waits for it."""
-        self._chores.add(task := asyncio.create_task(work))
-        task.add_done_callback(self._chores.discard)
-
     async def create(
         self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
     ) -> Session:
-        """Make a session. It is `creating` until its agent is there.
-
-        Args:
-            params: The request.
-            client_id: The client, or the agent, that asked.
-            meta: The first `_meta` of the session.
-
-        Raises:
-            ProtocolError: It exists, or the provider or what it is forked from does not.
-        """
+        """See `SessionHost`."""
         uri = params.channel
         given, params = params, self.redactor.redact_value(params, observed=False)
         if self.sessions.knows(uri):
@@ -295,7 +240,7 @@ class Host:
             source,
             default_directory=self.default_directory,
             default_provider=self.provider_for,
-            harness_of=self.agent_list.find,
+            harness_of=self.find_harness,
             now=self.now(),
         )
         kept = KeptSession.create(uri, state)
@@ -315,13 +260,9 @@ class Host:
         Raises:
             ProtocolError: There is no such session.
         """
-        release = self.sessions.hold([uri])
-        try:
-            session = await self.sessions.bring(uri)
-        finally:
-            release()
-        if session is None or not self.sessions.remove(uri):
-            raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
+        async with self.sessions.held(uri) as session:
+            if session is None or not self.sessions.remove(uri):
+                raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
         # Followers hear that it is gone. The end of its turn is for the journal alone.
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         session.mailbox.drop_all("session_disposed")
@@ -345,20 +286,6 @@ class Host:
         self.activity_changed()
 
     # -- agents --------------------------------------------------------------------------------------------
-
-    async def start_agent(self, session: Session) -> AgentSession:
-        """Make the agent of a session."""
-        name = session.live.head.summary.provider
-        context = HostContext(
-            identity=self.identities.of_session(session.uri, name).identity,
-            logger=logging.getLogger(f"serai.agent.{name}"),
-            session=session.uri,
-            turn=session.turns.turn_for_delivery,
-            seat=session.seat,
-        )
-        agent = await (await self.agent_list.find(name)).create(dict(session.seat.settings), context)
-        check_registration(agent, OBSERVED_BY_HOST)
-        return agent
 
     def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
         """Return the capabilities of a session as a participant: its agent's, and the host's own.
@@ -390,10 +317,9 @@ class Host:
 
     # -- channels ------------------------------------------------------------------------------------------
 
-    async def bring(self, uri: str) -> None:
-        """Bring a channel into memory, if there is such a channel."""
-        if await self.sessions.bring(uri) is None:
-            await self.channels.bring(uri)
+    async def bring(self, uri: str) -> Session | Channel | None:
+        """See `SessionHost`."""
+        return await self.sessions.bring(uri) or await self.channels.bring(uri)
 
     def is_loaded(self, uri: str) -> bool:
         """Tell whether a channel is in memory."""
@@ -417,7 +343,7 @@ class Host:
             found.dispatch(action, origin, sender)
 
     def activity_changed(self) -> None:
-        """Tell the root channel when more or fewer sessions have a turn running."""
+        """See `SessionHost`."""
         active = sum(session.live.turn is not None for session in self.sessions.in_memory())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))

@@ -87,7 +87,7 @@ class Workspace:
         self.host.postman = self._postman
         self.host.completions.rooms = self.rooms.mentions
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
-            session.serve(self._postman(session.uri))
+            session.mailbox.postman = self._postman(session.uri)
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             self.queue_of(self.identities[number]).count(waits_for, count)

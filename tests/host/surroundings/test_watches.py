@@ -58,13 +58,13 @@ async def test_a_link_that_is_put_there_between_looking_and_watching_is_not_foll
     monkeypatch.setattr(module, "_found", swapped)
     params = CreateResourceWatchParams(channel=ROOT, uri=f"{work.as_uri()}/a/b", recursive=True)
     with pytest.raises(ProtocolError):
-        await create_watch(host, params, "c")
+        await create_watch(host.files, params, "c")
 
 
 async def test_a_watch_whose_folder_is_gone_leaves_nothing(host: Host, tmp_path: Path) -> None:
     (tmp_path / "work" / "a").mkdir()
     params = CreateResourceWatchParams(channel=ROOT, uri=(tmp_path / "work" / "a").as_uri())
-    uri = await create_watch(host, params, "c")
+    uri = await create_watch(host.files, params, "c")
     (tmp_path / "work" / "a").rmdir()
     while host.channels.get(uri) is not None or len(host.watches):  # noqa: ASYNC110 - nothing tells of it
         await asyncio.sleep(0)

@@ -545,5 +545,5 @@ async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None
     await house.call("rooms.create", name="deploys", topic="what goes out")
     await house.call("rooms.create", name="demos-of-old")
     await house.call("rooms.archive", room="#demos-of-old")
-    offered = await house.host.completions.complete(session, "ask @de", 7)
+    offered = await house.host.completions.complete(session, session.prompts, "ask @de", 7)
     assert [item.insert_text for item in offered] == ["@demo-3", "#deploys"]

@@ -20,7 +20,7 @@ from serai.host.surroundings.files import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:
-    from serai.host.session.session import Session
+    from serai.host.changes.session_changes import SessionChanges
 
 _log = logging.getLogger(__name__)
 
@@ -45,10 +45,11 @@ class Bases:
     """The records of one session's folder.
 
     Args:
-        session: The session. One without a folder of this machine has nothing recorded.
+        owner: The changes of the session. One without a folder of this machine has nothing recorded.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, owner: SessionChanges) -> None:
+        session = owner.session
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
         self.changes: FolderChanges | None = None
@@ -56,7 +57,8 @@ class Bases:
         self.missed: dict[str, ErrorInfo] = {}
         """Errors that prevented the record before a turn, by the turn's id."""
         self._session = session
-        self._host = session.host
+        self._home = owner.changesets.host.home
+        self._owner = owner
         self._opening = asyncio.Lock()
         self._turn: str | None = None
         """The running turn, once its beginning is recorded: its end is recorded in the same place."""
@@ -94,11 +96,11 @@ class Bases:
             return self.changes
 
     async def _open(self) -> FolderChanges:
-        session, home = self._session, self._host.home
+        uri, home = self._session.uri, self._home
         changes = await open_folder(
             str(self.directory or ""),
-            id_of_session(session.uri),
-            folder=changes_folder(home, session.uri),
+            id_of_session(uri),
+            folder=changes_folder(home, uri),
             home=home,
         )
         with contextlib.suppress(SeraiError):  # told in every changeset; the next turn tries again
@@ -112,16 +114,13 @@ class Bases:
         """Take over the records of the turns that this session has from another one."""
         turns = [turn.id for turn in self._session.live.head.turns]
         inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
-        release = self._host.sessions.hold([fork.session])
         try:
-            source = await self._host.sessions.bring(fork.session)
-            if source is not None:
-                await source.changes.bases.settled()
-            await changes.adopt(changes_folder(self._host.home, fork.session), inherited)
+            async with self._owner.changesets.held(fork.session) as source:
+                if source is not None:
+                    await source.changes.bases.settled()
+                await changes.adopt(changes_folder(self._home, fork.session), inherited)
         except FAILURES as error:
             self._log_unrecorded(error)
-        finally:
-            release()
 
     async def settled(self) -> None:
         """Wait a short time for the records that are being written."""
@@ -130,10 +129,10 @@ class Bases:
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin(self, forked_from: SessionForkSource | None) -> None:
         """Begin the records of a new session with its folder as it is. A fork has turns already."""
         self._may_begin = True
-        self._forked_from = self._session.seat.forked_from
+        self._forked_from = forked_from
 
     async def turn_begins(self, turn_id: str) -> None:
         """Record the folder before a turn. It returns in time, whatever happens."""
@@ -153,9 +152,9 @@ class Bases:
                 self.turn_ended(turn_id)
         except TimeoutError:
             problem = f"it took more than {_PATIENCE:g} s to record what there was before this turn"
-            self.missed[turn_id] = error_for_followers(GitTimedOut(problem), self._host.redactor)
+            self.missed[turn_id] = error_for_followers(GitTimedOut(problem), self._session.redactor)
         except FAILURES as error:
-            self.missed[turn_id] = error_for_followers(error, self._host.redactor)
+            self.missed[turn_id] = error_for_followers(error, self._session.redactor)
         finally:
             self._may_begin = False
 
@@ -192,7 +191,7 @@ class Bases:
         for turn_id in turn_ids:
             self.missed.pop(turn_id, None)
         self._record(self._forget_turns(turn_ids), task)
-        self._session.changes.turns_taken_back()
+        self._owner.turns_taken_back()
 
     async def _forget_turns(self, turn_ids: Collection[str]) -> None:
         for turn_id in turn_ids:
@@ -215,10 +214,10 @@ class Bases:
             self._log_unrecorded(error)
         finally:
             work.close()
-        self._session.changes.look_again()
+        self._owner.look_again()
 
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
-        told = error_for_followers(error, self._host.redactor)
+        told = error_for_followers(error, self._session.redactor)
         _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
 
     def knows(self, turn_id: str) -> bool:

@@ -7,13 +7,13 @@ themselves, and the bases that `serai.changes` records, are there after a restar
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -31,14 +31,13 @@ from serai.ahp.types import (
 )
 from serai.changes.operations import invoke
 from serai.changes.undo import Trash
-from serai.changes.view import Address, Which, actions_between, address_of, content_address
+from serai.changes.view import Which, actions_between, address_of, content_address
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
+from serai.host.core import HostCore
 
 if TYPE_CHECKING:
     from serai.host.changes.session_changes import SessionChanges
-    from serai.host.host import Host
-    from serai.host.session.session import Session
 
 _log = logging.getLogger(__name__)
 
@@ -73,11 +72,20 @@ def erase_changes(home: Path, session: URI) -> None:
         trash.forget(discard)
 
 
-class Changesets:
-    """The changesets of a host's sessions."""
+class ChangedSession(Protocol):
+    """What changesets use of a session."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    changes: SessionChanges
+
+
+class Changesets:
+    """The changesets of a host's sessions; `held` keeps a session in memory for the length of a block."""
+
+    def __init__(
+        self, host: HostCore, held: Callable[[URI], AbstractAsyncContextManager[ChangedSession | None]]
+    ) -> None:
+        self.host = host
+        self.held = held
         host.channels.open_changeset = self._open
 
     async def open(self) -> None:
@@ -85,7 +93,7 @@ class Changesets:
         await asyncio.to_thread(self._clean_up)
 
     def _clean_up(self) -> None:
-        trash = Trash(self._host.home)
+        trash = Trash(self.host.home)
         for discard in trash.undo_unfinished():
             _log.warning("the discard %s was cut short, and is undone", discard.id)
         trash.prune()
@@ -95,18 +103,8 @@ class Changesets:
         address = address_of(uri)
         if address is None:
             return None
-        async with self._session(address.session_id) as session:
+        async with self.held(session_of_id(address.session_id)) as session:
             return await session.changes.follow(uri, address.which) if session else None
-
-    @contextlib.asynccontextmanager
-    async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
-        """Bring a session, and keep it in memory for the length of a block."""
-        uri = session_of_id(session_id)
-        release = self._host.sessions.hold([uri])
-        try:
-            yield await self._host.sessions.bring(uri)
-        finally:
-            release()
 
     async def invoke(
         self, uri: URI, operation_id: str, target: ChangesetOperationTarget | None
@@ -123,26 +121,27 @@ class Changesets:
         address = address_of(uri)
         if address is None:
             raise _unknown(uri)
-        async with self._session(address.session_id) as session:
+        async with self.held(session_of_id(address.session_id)) as session:
             if session is None or not await session.changes.offers(address.which):
                 raise _unknown(uri)
-            return await session.changes.operate(self._operate(session, address, operation_id, target))
+            changes = session.changes
+            return await changes.operate(self._operate(changes, address.which, operation_id, target))
 
     async def _operate(
-        self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
+        self, changes: SessionChanges, which: Which, operation: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
         try:
-            changes = await session.changes.current_for_writing()
-            result = await invoke(changes, address.which, operation_id, target)
+            current = await changes.current_for_writing()
+            result = await invoke(current, which, operation, target)
         except ProtocolError:
             raise
         except (SeraiError, OSError) as error:
-            told = self._host.redactor.redact(str(error))
+            told = self.host.redactor.redact(str(error))
             data = error.to_wire() if isinstance(error, SeraiError) else None
             raise ProtocolError(told, data=data, number=AhpErrorCode.CONFLICT) from None
         if result.message is None:
             return result
-        return replace(result, message=self._host.redactor.redact_value(result.message, observed=True))
+        return replace(result, message=self.host.redactor.redact_value(result.message, observed=True))
 
     async def read(self, uri: URI) -> bytes:
         """Return the content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
@@ -153,7 +152,7 @@ class Changesets:
         address = content_address(uri)
         if address is None:
             raise _unknown(uri)
-        async with self._session(address.session_id) as session:
+        async with self.held(session_of_id(address.session_id)) as session:
             if session is None:
                 raise _unknown(uri)
             try:
@@ -161,9 +160,9 @@ class Changesets:
             except ProtocolError:
                 raise
             except (SeraiError, OSError) as error:
-                told = self._host.redactor.redact(str(error))
+                told = self.host.redactor.redact(str(error))
                 raise ProtocolError(told, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-            return await asyncio.to_thread(session.redactor.redact_bytes, data)
+            return await asyncio.to_thread(self.host.redactor.redact_bytes, data)
 
 
 class ChangesetChannel(Channel):
@@ -171,7 +170,7 @@ class ChangesetChannel(Channel):
 
     live: LiveChangeset
 
-    def __init__(self, host: Host, uri: URI, which: Which, owner: SessionChanges) -> None:
+    def __init__(self, host: HostCore, uri: URI, which: Which, owner: SessionChanges) -> None:
         state = ChangesetState(status=ChangesetStatus.COMPUTING.value, files=[])
         super().__init__(host.journal, host.now, uri, LiveChangeset(state))
         self.which = which

@@ -8,9 +8,10 @@ import logging
 import shutil
 import time
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
+from serai.ahp.commands import SessionForkSource
 from serai.ahp.types import URI, ErrorInfo
 from serai.changes.diff import Changes, left_out_note
 from serai.changes.folder import FolderChanges, Place, place_of
@@ -18,11 +19,15 @@ from serai.changes.operations import operations_for
 from serai.changes.view import SESSION, UNCOMMITTED, Counts, Which, show, summaries, uri_of
 from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, error_for_followers
-from serai.host.changes.changesets import MOST_FILES, ChangesetChannel, changes_folder, id_of_session
+from serai.host.changes.changesets import (
+    MOST_FILES,
+    ChangesetChannel,
+    Changesets,
+    changes_folder,
+    id_of_session,
+)
 from serai.host.changes.folder_watch import ChangesWatch
-
-if TYPE_CHECKING:
-    from serai.host.session.session import Session
+from serai.host.session.core import SessionCore
 
 T = TypeVar("T")
 
@@ -39,10 +44,11 @@ _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 class SessionChanges:
     """The changes in the folder of one session. Sessions without a folder of this machine have none."""
 
-    def __init__(self, session: Session) -> None:
-        self.bases = Bases(session)
-        self._session = session
-        self._host = session.host
+    def __init__(self, session: SessionCore, changesets: Changesets) -> None:
+        self.session = session
+        self.changesets = changesets
+        self._host = changesets.host
+        self.bases = Bases(self)
         self._id = id_of_session(session.uri)
         self.operations: set[asyncio.Task[Any]] = set()
         """The running operations of changesets."""
@@ -62,9 +68,9 @@ class SessionChanges:
         """True while something is recorded, looked at, followed or done."""
         return bool(self._looking or self._channels or self.operations or self.bases.is_busy)
 
-    def begin(self) -> None:
+    def begin(self, forked_from: SessionForkSource | None) -> None:
         """Begin the records of a new session, and list its changesets."""
-        self.bases.begin()
+        self.bases.begin(forked_from)
         if self.bases.directory is not None:
             self.look_again()
 
@@ -78,7 +84,7 @@ class SessionChanges:
 
     @property
     def _is_followed(self) -> bool:
-        return bool(self._channels) or self._host.journal.subscriptions.is_followed(self._session.uri)
+        return bool(self._channels) or self._host.journal.subscriptions.is_followed(self.session.uri)
 
     def attend(self) -> None:
         """Watch the folder while someone follows the session. Call this when that may have changed."""
@@ -96,7 +102,7 @@ class SessionChanges:
         is_unknown = which.turn_id is not None and not self.bases.knows(which.turn_id)
         if is_unknown or self.bases.directory is None:
             return False
-        listed = self._session.live.head.summary.changesets
+        listed = self.session.live.head.summary.changesets
         if self.bases.changes is None and listed is None:
             try:
                 await self.bases.current()
@@ -111,7 +117,7 @@ class SessionChanges:
         if self.bases.changes is not None:
             return self.bases.changes.has_git
         template = uri_of(self._id, UNCOMMITTED)
-        return any(one.uri_template == template for one in self._session.live.head.summary.changesets or ())
+        return any(one.uri_template == template for one in self.session.live.head.summary.changesets or ())
 
     async def follow(self, uri: URI, which: Which) -> ChangesetChannel | None:
         """Open a changeset for its followers; return `None` when there is none."""
@@ -172,7 +178,7 @@ class SessionChanges:
                 self._rested_at = ended + _SHARE * (ended - begun)
                 delay = _GATHER
         except Exception:  # noqa: BLE001 - whatever it is, it is not the session's fault
-            _log.exception("the changes of %s cannot be shown", self._session.uri)
+            _log.exception("the changes of %s cannot be shown", self.session.uri)
         finally:
             self._looking = None
 
@@ -231,7 +237,7 @@ class SessionChanges:
     def _show_problem(self, error: SeraiError | OSError) -> None:
         """Show an error of the folder, or of git. A session that never had a folder shows none."""
         problem = error_for_followers(error, self._host.redactor)
-        if self._session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
+        if self.session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
             self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=self._has_git())
         for channel in self._channels.values():
             channel.fail(problem)
@@ -241,8 +247,8 @@ class SessionChanges:
         known = {which: _counted(one) for which, one in found.items()}
         catalogue = summaries(self._id, known, has_git=has_git)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
-        if not self._closed and catalogue != self._session.live.head.summary.changesets:
-            self._session.act(a.SessionChangesetsChangedAction(changesets=catalogue))
+        if not self._closed and catalogue != self.session.live.head.summary.changesets:
+            self.session.act(a.SessionChangesetsChangedAction(changesets=catalogue))
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -275,7 +281,7 @@ class SessionChanges:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled():
-                raise SessionGone(f"the session {self._session.uri} is closed") from None
+                raise SessionGone(f"the session {self.session.uri} is closed") from None
             raise
 
     def _is_done(self, task: asyncio.Task[Any]) -> None:
@@ -313,7 +319,7 @@ class SessionChanges:
         """Delete the records of a session that was disposed of."""
         for channel in list(self._channels.values()):
             channel.left()
-        folder = changes_folder(self._host.home, self._session.uri)
+        folder = changes_folder(self._host.home, self.session.uri)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from serai.config.paths import is_folder
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
+from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError
 from serai.machine.watch.events import SeenPaths
 
@@ -152,6 +153,7 @@ class CustomizedFolders:
         self.home = home
         self.settings = settings
         self.is_trusted = is_trusted
+        self.client_plugins = ClientPlugins()
         self._readers = asyncio.Semaphore(_READERS)
         self._open: dict[Path | None, CustomizedFolder] = {}
         self._closing: set[asyncio.Task[None]] = set()

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from serai.ahp import commands as c, wire
@@ -20,9 +20,9 @@ from serai.ahp.types import (
 from serai.customizations.containers import Customizations
 from serai.customizations.plugins import published, read_client_plugin
 from serai.errors import FileUnreadable, ProtocolError, SeraiError
-
-if TYPE_CHECKING:
-    from serai.host.session.session import Session
+from serai.host.clients import Clients
+from serai.host.customizations.folders import CustomizedFolders
+from serai.host.session.core import SessionCore
 
 _MAX_FILES = 1_000
 _MAX_DEPTH = 8
@@ -45,9 +45,13 @@ class PublishedPlugins:
         changed: Called when the plugins have changed.
     """
 
-    def __init__(self, session: Session, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, session: SessionCore, clients: Clients, folders: CustomizedFolders, changed: Callable[[], None]
+    ) -> None:
         self._session = session
-        self._kept = session.host.client_plugins
+        self._clients = clients
+        self._kept = folders.client_plugins
+        self._folders = folders
         self._changed = changed
         self._client_id = ""
         self.shown: list[Customizations] = []
@@ -98,14 +102,13 @@ class PublishedPlugins:
         await asyncio.gather(*(fetch(place, plugin) for place, plugin in missing))
 
     async def _fetch(self, client_id: str, plugin: ClientPluginCustomization) -> Customizations:
-        host = self._session.host
-        fetch = PluginFetch(partial(host.clients.ask, client_id), plugin.uri)
+        fetch = PluginFetch(partial(self._clients.ask, client_id), plugin.uri)
         try:
             await fetch.run()
         except SeraiError as error:
             state = CustomizationErrorState(message=error.message)
             return Customizations([published(plugin, client_id, state)])
-        found = await host.customized_folders.read(
+        found = await self._folders.read(
             lambda: read_client_plugin(plugin, fetch.files, client_id, fetch.problems)
         )
         if not fetch.problems:  # otherwise the rest may be there next time

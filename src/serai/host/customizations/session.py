@@ -7,18 +7,20 @@ difference is published as the smallest actions.
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
+from serai.ahp.types import PromptCustomization, SkillCustomization
 from serai.ahp.wire import Unknown
+from serai.completions.names import Prompt
 from serai.customizations.changes import combined, difference
 from serai.customizations.containers import Customizations, Definition
+from serai.host.clients import Clients
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.customizations.plugins import PublishedPlugins
+from serai.host.session.core import SessionCore
 from serai.host.surroundings.files import directory_of
-
-if TYPE_CHECKING:
-    from serai.host.session.session import Session
 
 TOGGLES = "serai.toggles"
 """Name, in a session's `_meta`, of the containers that people switched on or off. Only the host writes it."""
@@ -27,13 +29,12 @@ TOGGLES = "serai.toggles"
 class SessionCustomizations:
     """The customisations of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionCore, clients: Clients, folders: CustomizedFolders) -> None:
         self._session = session
-        self._folders = session.host.customized_folders
+        self._folders = folders
         self._folder = self._folders.enter(directory_of(session.live.head.summary.working_directory))
-        self._published = PublishedPlugins(session, self._published_changed)
+        self._published = PublishedPlugins(session, clients, folders, self._published_changed)
         self._is_attending = False
-        self._closed = False
 
     # -- when to look --------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ class SessionCustomizations:
         """Look once a second while someone follows the session or a turn runs. Call this on changes."""
         session = self._session
         is_followed = session.journal.subscriptions.is_followed(session.uri)
-        wanted = not self._closed and (is_followed or session.live.turn is not None)
+        wanted = not session.is_closed and (is_followed or session.live.turn is not None)
         if wanted != self._is_attending:
             self._is_attending = wanted
             if wanted:
@@ -61,11 +62,9 @@ class SessionCustomizations:
         self.attend()
 
     def close(self) -> None:
-        """Stop looking and showing."""
-        if not self._closed:
-            self._closed = True
-            self.attend()
-            self._folders.leave(self._folder)
+        """Stop looking: the session is closed."""
+        self.attend()
+        self._folders.leave(self._folder)
 
     async def definitions(self) -> tuple[Definition, ...]:
         """Return the present definitions of agents, skills and the like. Cancelling changes nothing."""
@@ -73,9 +72,20 @@ class SessionCustomizations:
         self._show()
         return self._together().definitions
 
-    def hidden(self) -> set[str]:
-        """Return the ids of known skills that are for the model alone: people are not offered them."""
-        return {item.child.id for item in self._together().definitions if not item.user_invocable}
+    def prompts(self) -> Iterator[Prompt]:
+        """Return the prompts and skills that people are offered; some skills are for the model alone."""
+        hidden = {item.child.id for item in self._together().definitions if not item.user_invocable}
+        for container in self._session.live.head.customizations or ():
+            if not getattr(container, "enabled", False):
+                continue
+            for child in getattr(container, "children", None) or ():
+                match child:
+                    case SkillCustomization() if child.id not in hidden:
+                        yield Prompt(child.name, child.description or "", child.uri, "skill")
+                    case PromptCustomization():
+                        yield Prompt(child.name, child.description or "", child.uri, "prompt")
+                    case _:
+                        pass
 
     # -- switches ------------------------------------------------------------------------------------------
 
@@ -129,10 +139,9 @@ class SessionCustomizations:
 
     def _show(self) -> None:
         """Publish the customisations in the session's state, while it is in memory."""
-        is_here = not self._closed and self._session.host.is_loaded(self._session.uri)
-        if self._folder.found is None or not is_here:
+        if self._folder.found is None or self._session.is_closed:
             return
         # Compared as the state has it, so that a secret in some description is not a change for ever.
-        wanted = self._session.host.redactor.redact_value(self._together().containers, observed=True)
+        wanted = self._session.redactor.redact_value(self._together().containers, observed=True)
         for action in difference(self._session.live.head.customizations, wanted):
             self._session.act(action)

@@ -12,17 +12,15 @@ from serai.ahp import actions as a, types as t
 from serai.ahp.commands import ResourceReadResult, SessionForkSource
 from serai.ahp.extensions import LOGIN, PAUSED
 from serai.ahp.reducers import LiveSession
-from serai.config.settings import Settings
 from serai.contract import AgentSession, AgentStatus
 from serai.customizations.containers import Definition
 from serai.errors import AuthRequired
 from serai.host.blobs import moved_out
+from serai.host.core import HostCore
 from serai.host.redaction import Redaction, written
 from serai.host.telemetry import SessionTelemetry
 from serai.journal.batches import Delta, is_delta
-from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
-from serai.redact import Redactor
 
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """Activity, for people, of a session that waits for a sign-in."""
@@ -56,35 +54,22 @@ class Subagent:
 class SessionCore(ABC):
     """The state of one session, and the one way in which it changes.
 
-    `Session` extends it. The parts of a session know this class alone: what needs the host is abstract here.
-
-    `changed` is called after each action, since the summary may have changed.
+    `Session` extends it. Its parts know this class alone: what needs its other parts is abstract here.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        kept: KeptSession,
-        redactor: Redactor,
-        telemetry: SessionTelemetry,
-        *,
-        settings: Settings,
-        now: Callable[[], int],
-        new_id: Callable[[], str],
-        changed: Callable[[KeptSession], None],
-    ) -> None:
-        self.journal = journal
+    def __init__(self, host: HostCore, kept: KeptSession) -> None:
+        self.journal = host.journal
         self.kept = kept
         self.uri = kept.uri
-        self.redactor = redactor
-        self.telemetry = telemetry
-        self.settings = settings
-        self.now = now
-        self.new_id = new_id
+        self.redactor = host.redactor
+        self.telemetry = SessionTelemetry(host.telemetry, kept.uri, kept.live.head.summary)
+        self.settings = host.settings
+        self.now = host.now
+        self.new_id = host.new_id
         self.tasks: set[asyncio.Task[Any]] = set()
         self.is_closed = False
-        self._changed = changed
-        self._redaction = Redaction(redactor)
+        self._changed = host.root.summary_changed
+        self._redaction = Redaction(host.redactor)
         self._effects = 0
         """Number of effects that wait for a commit."""
 

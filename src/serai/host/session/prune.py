@@ -62,19 +62,17 @@ async def prune(journal: Journal, sessions: Sessions, days: int) -> None:
 async def _renew_head(journal: Journal, sessions: Sessions, uri: str) -> bool:
     """Write the head of a session anew. Returns whether it was written."""
     was_loaded = sessions.is_loaded(uri)
-    release = sessions.hold([uri])
     try:
-        session = await sessions.bring(uri)
-        if session is None:
-            return False  # it was disposed of, and its head was written then
-        session.kept.renew_head()
-        journal.touch(session.kept)
-        await journal.committed()
+        async with sessions.held(uri) as session:
+            if session is None:
+                return False  # it was disposed of, and its head was written then
+            session.kept.renew_head()
+            journal.touch(session.kept)
+            await journal.committed()
     except SeraiError as error:
         _log.warning("the actions of %s stay: it could not be read (%s)", uri, error)
         return False
     finally:
-        release()
         if not was_loaded:
             sessions.put_out(uri)
     return True

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from serai.ahp import actions as a, commands as c
 from serai.ahp.extensions import PAUSED
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
     ROOT,
+    FreeForm,
     PendingMessageKind,
     SessionLifecycle,
     ToolResultSubagentContent,
@@ -20,11 +23,24 @@ from serai.ahp.types import (
     TurnState,
     UserMessage,
 )
+from serai.completions.names import Prompt
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
+from serai.contract.events import OBSERVED_BY_HOST
+from serai.contract.negotiation import check_registration
 from serai.customizations.containers import Definition
 from serai.errors import CapabilityUnsupported, SeraiError, SessionFailed, SessionGone
-from serai.host.agents import ActionListener, LimitedHarness, TranscriptHarness
+from serai.host.agents import (
+    ActionListener,
+    HostContext,
+    HostedHarness,
+    LimitedHarness,
+    TranscriptHarness,
+)
+from serai.host.changes.changesets import Changesets
 from serai.host.changes.session_changes import SessionChanges
+from serai.host.channels import Channel
+from serai.host.core import HostCore
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
@@ -41,14 +57,11 @@ from serai.host.session.deliveries import Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
-from serai.host.surroundings.files import AttachedResources
-from serai.host.telemetry import SessionTelemetry
+from serai.host.surroundings.files import AttachedResources, Files
+from serai.host.surroundings.terminals import Terminals
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.files import read as read_file, write as write_file
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
 
 MOST_READ = 8 * 1024 * 1024
 """Largest read of an agent, in bytes."""
@@ -58,26 +71,56 @@ _DEEPEST = 4
 """Most sessions that may stand one above the other: an agent that begins itself ends somewhere."""
 
 
+class SessionHost(HostCore, ABC):
+    """The host as a session knows it. `Host` extends it."""
+
+    harnesses: dict[str, HostedHarness]
+    find_harness: Callable[[str], Awaitable[HostedHarness]]
+    """See `AgentList.find`."""
+    customized_folders: CustomizedFolders
+    files: Files
+    changesets: Changesets
+    terminals: Terminals
+    postman: Callable[[str], Postman] | None = None
+    """Returns the relay's side of a session, given its URI."""
+    relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
+    """Returns how the agent of a session reaches the relay's tools, given the session's URI."""
+
+    @abstractmethod
+    async def create(
+        self, params: c.CreateSessionParams, client_id: str, meta: FreeForm | None = None
+    ) -> Session:
+        """Make a session. It is `creating` until its agent is there.
+
+        Args:
+            params: The request.
+            client_id: The client, or the agent, that asked.
+            meta: The first `_meta` of the session.
+
+        Raises:
+            ProtocolError: It exists, or the provider or what it is forked from does not.
+        """
+
+    @abstractmethod
+    async def bring(self, uri: str) -> Session | Channel | None:
+        """Bring a session, or another channel, into memory, if there is one of that URI."""
+
+    @abstractmethod
+    def activity_changed(self) -> None:
+        """Tell the root channel when more or fewer sessions have a turn running."""
+
+
 class Session(SessionCore):
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
-    def __init__(self, host: Host, kept: KeptSession) -> None:
+    def __init__(self, host: SessionHost, kept: KeptSession) -> None:
+        super().__init__(host, kept)
         summary = kept.live.head.summary
-        super().__init__(
-            host.journal,
-            kept,
-            host.redactor,
-            SessionTelemetry(host.telemetry, kept.uri, summary),
-            settings=host.settings,
-            now=host.now,
-            new_id=host.new_id,
-            changed=host.root.summary_changed,
-        )
         self.host = host
         self.questions = Questions(self)
         self.mailbox = Mailbox(self, host.ledger, host.identities.of_session(kept.uri, summary.provider))
-        self.customizations = SessionCustomizations(self)
-        self.changes = SessionChanges(self)
+        self.customizations = SessionCustomizations(self, host.clients, host.customized_folders)
+        self.changes = SessionChanges(self, host.changesets)
         self.client_tools = ClientTools(self, host.clients)
         harness = host.harnesses.get(summary.provider)
         # Asked once: Python takes long to say whether something fits a protocol.
@@ -92,7 +135,7 @@ class Session(SessionCore):
             takes_up=self._transcribing is not None,
         )
         if host.postman is not None:
-            self.serve(host.postman(kept.uri))
+            self.mailbox.postman = host.postman(kept.uri)
         self.converse = self.turns.converse
         self.seat = Seat(self, self.turns, host.files, host.processes)
         self.attached = AttachedResources()
@@ -136,10 +179,6 @@ class Session(SessionCore):
     def status(self) -> AgentStatus:
         """The present status, in the words of the contract."""
         return status_of(self.live)
-
-    def serve(self, postman: Postman) -> None:
-        """Connect the session to the relay's side of it."""
-        self.mailbox.postman = postman
 
     def pause(self, reason: str | None = None) -> None:
         """Let nothing enter by itself any more. The running turn continues to its end."""
@@ -257,6 +296,10 @@ class Session(SessionCore):
             self.customizations.attend()
         self.host.activity_changed()
 
+    def prompts(self) -> list[Prompt]:
+        """Return what a person is offered behind a `/`."""
+        return [*self.seat.commands, *self.customizations.prompts()]
+
     # -- what an agent reaches -----------------------------------------------------------------------------
 
     async def definitions(self) -> tuple[Definition, ...]:
@@ -298,10 +341,11 @@ class Session(SessionCore):
         Raises:
             CapabilityUnsupported: Too many agents stand one above the other.
         """
-        depth, above = 1, self
-        while above is not None and isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
+        depth = 1
+        above: Session | Channel | None = self
+        while isinstance(above, Session) and isinstance(uri := above.noted(PARENT), str):
             depth += 1
-            above = await self.host.sessions.bring(uri)
+            above = await self.host.bring(uri)
         if depth >= _DEEPEST:
             raise CapabilityUnsupported(
                 "subagents",
@@ -337,8 +381,18 @@ class Session(SessionCore):
         return starting.result()
 
     async def _start_agent(self) -> AgentSession:
-        self._agent = await self.host.start_agent(self)
-        return self._agent
+        name = self.live.head.summary.provider
+        context = HostContext(
+            identity=self.host.identities.of_session(self.uri, name).identity,
+            logger=logging.getLogger(f"serai.agent.{name}"),
+            session=self.uri,
+            turn=self.turns.turn_for_delivery,
+            seat=self.seat,
+        )
+        agent = await (await self.host.find_harness(name)).create(dict(self.seat.settings), context)
+        check_registration(agent, OBSERVED_BY_HOST)
+        self._agent = agent
+        return agent
 
     def _has_started(self, starting: asyncio.Task[AgentSession]) -> None:
         self._starting = None
@@ -349,7 +403,7 @@ class Session(SessionCore):
         """Start the agent of a new session, and report when it is there."""
         if not self.is_closed:
             self.customizations.begin()
-            self.changes.begin()
+            self.changes.begin(self.seat.forked_from)
             self.spawn(self._begin())
 
     async def _begin(self) -> None:

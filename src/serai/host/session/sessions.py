@@ -9,8 +9,8 @@ import asyncio
 import gc
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
@@ -18,12 +18,10 @@ from serai.ahp.channels import is_run
 from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
-from serai.host.identities import Identities
 from serai.host.ledger import record_of
 from serai.host.session.recovery import recover
-from serai.host.session.session import Session
+from serai.host.session.session import Session, SessionHost
 from serai.host.surroundings.files import folders_of
-from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession, summary_of
 from serai.store.contract import SessionRow
 
@@ -38,36 +36,15 @@ class Sessions:
     """Knows all sessions, brings them into memory, and puts them out of it.
 
     Args:
-        journal: The journal that keeps them.
-        identities: The names of their agents.
-        new_session: Makes a session of its state.
-        budget: Memory for idle sessions without followers, in bytes, approximately.
-        is_watched: Tells whether someone follows a session, or is still to be told of a change.
+        host: The host.
         released: Called when a session need not stay in memory any more.
-        run: Runs something in the background.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        identities: Identities,
-        new_session: Callable[[KeptSession], Session],
-        *,
-        budget: int,
-        is_watched: Callable[[str], bool],
-        released: Callable[[str], None],
-        run: Callable[[Coroutine[Any, Any, None]], None],
-    ) -> None:
-        self._journal = journal
-        self._identities = identities
-        self._new_session = new_session
-        self._budget = budget
-        self._is_watched = is_watched
-        self.folders: dict[str, tuple[list[str], list[str]]] = {}
-        """The working directory and the additional folders of each session. The additional ones are not known
-        of a session that has not been in memory since the host started."""
+    def __init__(self, host: SessionHost, released: Callable[[str], None]) -> None:
+        self._host = host
+        self._journal = host.journal
+        self._identities = host.identities
         self._released = released
-        self._run = run
         self._rows: dict[str, SessionRow] = {}
         """The rows of the sessions that are not in memory."""
         self._sessions: dict[str, Session] = {}
@@ -87,7 +64,7 @@ class Sessions:
         await self._identities.open((row.uri, summary_of(row).provider) for row in self._rows.values())
         for row in list(self._rows.values()):
             summary = summary_of(row)
-            self._note_folders(summary, [])
+            self._host.folders[row.uri] = (summary.working_directory, [])
             if summary.status & SessionStatus.IN_PROGRESS:
                 try:
                     await self.bring(row.uri)
@@ -185,6 +162,15 @@ class Sessions:
 
         return release
 
+    @asynccontextmanager
+    async def held(self, uri: str) -> AsyncGenerator[Session | None]:
+        """Return the session, read from the store if need be. It stays in memory until the block ends."""
+        release = self.hold([uri])
+        try:
+            yield await self.bring(uri)
+        finally:
+            release()
+
     async def add(self, kept: KeptSession) -> Session:
         """Add a new session.
 
@@ -224,18 +210,14 @@ class Sessions:
         return session
 
     def _enter(self, kept: KeptSession) -> Session:
-        session = self._sessions[kept.uri] = self._new_session(kept)
+        session = self._sessions[kept.uri] = Session(self._host, kept)
         head = kept.live.head
-        self._note_folders(head.summary, folders_of(head))
+        self._host.folders[kept.uri] = (head.summary.working_directory, folders_of(head))
         return session
-
-    def _note_folders(self, summary: SessionSummary, more: list[str]) -> None:
-        own = summary.working_directory
-        self.folders[summary.resource] = ([] if own is None else [own], more)
 
     def remove(self, uri: str) -> bool:
         """Remove a session that is disposed of. Returns whether it was still in memory."""
-        self.folders.pop(uri, None)
+        self._host.folders.pop(uri, None)
         return self._sessions.pop(uri, None) is not None
 
     def evict(self) -> None:
@@ -243,7 +225,7 @@ class Sessions:
         sessions = self.in_memory()
         total = sum(session.kept.size for session in sessions)
         for session in sessions[:-1]:
-            if total <= self._budget:
+            if total <= self._host.settings.idle_memory_bytes:
                 return
             if self.put_out(session.uri):
                 total -= session.kept.size
@@ -253,11 +235,14 @@ class Sessions:
         session = self._sessions.get(uri)
         if session is None or session.is_busy or session.kept.is_unsaved:
             return False
-        if self.is_wanted(uri) or self._is_watched(uri):
+        if self.is_wanted(uri) or self._journal.subscriptions.is_followed(uri):
+            return False
+        if self._host.root.is_to_tell_of(uri):
             return False
         del self._sessions[uri]
         self._rows[uri] = session.kept.row()
-        self._run(self._let_go(session))
+        session.is_closed = True  # from now on: it is let go in the background
+        self._host.run(self._let_go(session))
         return True
 
     async def _let_go(self, session: Session) -> None:

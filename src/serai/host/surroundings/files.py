@@ -8,9 +8,9 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 from urllib.parse import unquote
 
 from serai.ahp import actions as a, commands as c, wire
@@ -33,6 +33,10 @@ from serai.ahp.types import (
 )
 from serai.config.paths import is_folder
 from serai.errors import ConnectionLost, ProtocolError
+from serai.host.core import HostCore
+from serai.host.session.core import SessionCore
+from serai.host.session.questions import Answers, Questions
+from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
@@ -44,12 +48,6 @@ from serai.machine.files import (
 )
 from serai.machine.files.refusals import denied
 from serai.uris import path_of
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
-    from serai.host.session.core import SessionCore
-    from serai.host.session.questions import Answers
-    from serai.host.session.session import Session
 
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
 """Name of a session's setting that names more folders, for reading only."""
@@ -68,11 +66,20 @@ _ANSWER_WITHIN = 300.0
 _HOURS = {"quarter": 0.25, "day": 8.0}
 
 
-class Files:
-    """The files of a host's sessions."""
+class FileSession(Protocol):
+    """What the files use of a session."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    kept: KeptSession
+    questions: Questions
+    attached: AttachedResources
+
+
+class Files:
+    """The files of a host's sessions; `in_memory` returns those in memory, the least recently used first."""
+
+    def __init__(self, host: HostCore, in_memory: Callable[[], Sequence[FileSession]]) -> None:
+        self.host = host
+        self._in_memory = in_memory
         self._grants: dict[tuple[str, FileRoot], float] = {}
         """Ends of the grants that people have given to clients, in seconds of the host's clock."""
         self._roots: dict[str, FileRoot | None] = {}
@@ -85,9 +92,9 @@ class Files:
 
     async def open(self) -> None:
         """Remove the unfinished drafts of a host that was killed."""
-        leftovers = await asyncio.to_thread(find_leftovers, self._host.home / "drafts")
+        leftovers = await asyncio.to_thread(find_leftovers, self.host.home / "drafts")
         if leftovers:
-            self._host.run(self._remove(leftovers))
+            self.host.run(self._remove(leftovers))
 
     async def _remove(self, leftovers: list[Path]) -> None:
         removed = await self.threads.run(remove_leftovers, leftovers)
@@ -99,15 +106,15 @@ class Files:
 
     def forget_unused(self) -> None:
         """Forget the places of folders that no session has any more."""
-        known = {name for own, more in self._host.sessions.folders.values() for name in (*own, *more)}
+        known = {name for own, more in self.host.folders.values() for name in (own, *more)}
         self._roots = {name: root for name, root in self._roots.items() if name in known}
 
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
         """Return the roots for a client: whoever has the token may have the folders of all sessions."""
-        known = self._host.sessions.folders.values()
-        folders = await self._resolved({name for own, _ in known for name in own})
+        known = self.host.folders.values()
+        folders = await self._resolved({own for own, _ in known if own})
         more = await self._resolved({name for _, more in known for name in more})
         now = self._now()
         granted = [root for (one, root), until in self._grants.items() if one == client_id and now < until]
@@ -122,7 +129,7 @@ class Files:
 
     def _open(self, folders: list[FileRoot], more: list[FileRoot]) -> Roots:
         """Make roots that exclude the host's own files: its key, its token, its list of trusted folders."""
-        return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
+        return Roots.of(*(_writable(root) for root in folders), *more).closing(self.host.home)
 
     async def _resolved(self, directories: Collection[str]) -> list[FileRoot]:
         unknown = [directory for directory in directories if directory not in self._roots]
@@ -131,7 +138,7 @@ class Files:
         return [root for directory in directories if (root := self._roots.get(directory)) is not None]
 
     def _now(self) -> float:
-        return self._host.now() / 1000
+        return self.host.now() / 1000
 
     # -- asking a person -----------------------------------------------------------------------------------
 
@@ -145,7 +152,7 @@ class Files:
                 help: it is the host's own, a device, of `/proc` or the like.
         """
         try:
-            root = await asyncio.to_thread(_asked, params, self._host.home)
+            root = await asyncio.to_thread(_asked, params, self.host.home)
         except ValueError:
             raise denied(params.uri, "it is no file of this machine") from None
         if (await self.for_client(client_id)).allow(root.path, write=root.writable):
@@ -182,17 +189,17 @@ class Files:
             return rejected("own_question", "someone else has to say whether you may have the files")
         return None
 
-    def _where_to_ask(self, asker: Subscriber) -> Session | None:
-        subscriptions = self._host.journal.subscriptions
-        sessions = list(reversed(self._host.sessions.in_memory()))
+    def _where_to_ask(self, asker: Subscriber) -> FileSession | None:
+        subscriptions = self.host.journal.subscriptions
+        sessions = self._in_memory()[::-1]
         return next(
-            (session for session in sessions if subscriptions.follows(session.uri, asker)),
-            next((session for session in sessions if subscriptions.is_followed(session.uri)), None),
+            (session for session in sessions if subscriptions.follows(session.kept.uri, asker)),
+            next((session for session in sessions if subscriptions.is_followed(session.kept.uri)), None),
         )
 
     def _question(self, question: str) -> SessionInputRequest:
         return SessionInputRequest(
-            id=self._host.new_id(),
+            id=self.host.new_id(),
             message="Access to files",
             questions=[
                 SessionInputSingleSelectQuestion(
@@ -221,15 +228,15 @@ class Files:
         """
         refusal: ProtocolError | None = None
         owners: dict[str, None] = {}
-        for session in reversed(self._host.sessions.in_memory()):
-            client = session.live.head.active_client
+        for session in reversed(self._in_memory()):
+            client = session.kept.live.head.active_client
             if client is not None and is_owned_by_client(client, session.attached, params):
                 owners[client.client_id] = None
         for client_id in owners:
             if client_id == asker:
                 continue
             try:
-                return await self._host.clients.ask(client_id, method, params)
+                return await self.host.clients.ask(client_id, method, params)
             except ConnectionLost:
                 continue
             except ProtocolError as error:

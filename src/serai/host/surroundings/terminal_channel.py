@@ -20,6 +20,7 @@ from serai.ahp.types import (
 )
 from serai.errors import InvalidParams
 from serai.host.channels import Channel
+from serai.host.core import HostCore
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.child import Exit
 from serai.machine.terminals.scrollback import BoundedTerminal
@@ -27,7 +28,6 @@ from serai.machine.terminals.terminal import Terminal
 from serai.redact import StreamRedactor
 
 if TYPE_CHECKING:
-    from serai.host.host import Host
     from serai.host.surroundings.terminals import Terminals
 
 _SILENCE = 0.03
@@ -39,7 +39,7 @@ class HostTerminal(Channel):
 
     live: BoundedTerminal
 
-    def __init__(self, host: Host, uri: str, state: TerminalState, owner: Terminals) -> None:
+    def __init__(self, host: HostCore, uri: str, state: TerminalState, owner: Terminals) -> None:
         super().__init__(host.journal, host.now, uri, BoundedTerminal(state))
         self._owner = owner
         self._host = host

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,15 +26,12 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 from serai.errors import InvalidParams, ProtocolError
+from serai.host.core import HostCore
 from serai.host.surroundings.files import directory_of, problem_with_folder
 from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.processes import Processes
 from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
 from serai.machine.terminals.terminal import Terminal
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
 
 __all__ = ["HostTerminal", "Terminals"]
 
@@ -67,9 +63,8 @@ class TerminalRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Terminals:
     """The terminals of a host."""
 
-    def __init__(self, host: Host, processes: Processes, home: Path) -> None:
+    def __init__(self, host: HostCore, home: Path) -> None:
         self._host = host
-        self._processes = processes
         self._home = home
         """The person's home: the host's programs for clients start there."""
         self._all: dict[str, HostTerminal] = {}
@@ -91,7 +86,7 @@ class Terminals:
             if record.type == "terminal.disposed":
                 continue
             claim = record.claim
-            if isinstance(claim, TerminalSessionClaim) and not self._host.sessions.knows(claim.session):
+            if isinstance(claim, TerminalSessionClaim) and claim.session not in self._host.folders:
                 self._write(TerminalRecord(type="terminal.disposed", uri=record.uri))
                 continue
             has_ended = record.type == "terminal.exited"
@@ -121,8 +116,6 @@ class Terminals:
         match params.claim:
             case TerminalClientClaim(client_id=claimed) if claimed != client_id:
                 raise InvalidParams("a client can claim for itself only", field="params.claim.clientId")
-            case TerminalSessionClaim(session=session) if not self._host.sessions.knows(session):
-                raise _no_session(session)
             case TerminalClientClaim() | TerminalSessionClaim():
                 pass
             case _:
@@ -158,7 +151,7 @@ class Terminals:
         _check_uri(uri)
         if cwd is not None and (problem := await asyncio.to_thread(problem_with_folder, cwd)):
             raise InvalidParams(problem, field="params.cwd")
-        folder = await self._folder(cwd, claim)
+        folder = self._folder(cwd, claim)
         if uri in self._all:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         state = TerminalState(
@@ -172,7 +165,7 @@ class Terminals:
         channel = self._all[uri] = HostTerminal(self._host, uri, state, self)
         try:
             terminal = await Terminal.start(
-                self._processes,
+                self._host.processes,
                 argv=argv,
                 cwd=folder,
                 cols=cols,
@@ -246,17 +239,17 @@ class Terminals:
             case TerminalClientClaim(client_id=client_id):
                 return self._host.clients.is_connected(client_id)
             case TerminalSessionClaim(session=session):
-                return self._host.sessions.knows(session)
+                return session in self._host.folders
             case _:
                 return False
 
-    async def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
+    def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
         """Return the folder of a new terminal: the requested one, else its session's."""
-        if cwd is None and isinstance(claim, TerminalSessionClaim):
-            session = await self._host.sessions.bring(claim.session)  # it need not be in memory
-            if session is None:
-                raise _no_session(claim.session)
-            cwd = session.live.head.summary.working_directory
+        if isinstance(claim, TerminalSessionClaim):
+            if (folders := self._host.folders.get(claim.session)) is None:
+                missing = f"there is no session {claim.session}"
+                raise ProtocolError(missing, number=AhpErrorCode.SESSION_NOT_FOUND)
+            cwd = cwd or folders[0]
         cwd = cwd or self._host.default_directory
         folder = directory_of(cwd) if cwd else Path.home()
         if folder is None:
@@ -354,10 +347,6 @@ class Terminals:
 
     def _write(self, record: TerminalRecord) -> None:
         self._host.journal.record(_RECORDS, wire.encode(record))
-
-
-def _no_session(uri: str) -> ProtocolError:
-    return ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
 
 
 def _check_uri(uri: str) -> None:

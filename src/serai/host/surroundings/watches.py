@@ -8,7 +8,6 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,12 +17,10 @@ from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
+from serai.host.surroundings.files import Files
 from serai.machine.files import FileRoot, Roots, find
 from serai.machine.files.refusals import not_found
 from serai.machine.watch.watch import Watch
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
 
 _log = logging.getLogger(__name__)
 
@@ -36,9 +33,10 @@ _DRAFT = re.compile(r"/\.serai-[0-9a-f]{16}(?:\.tmp)?(?:/|\Z)")
 class HostWatch(Channel):
     """One watch, as its followers see it. It ends when its maker may not read there any more."""
 
-    def __init__(self, host: Host, uri: str, state: ResourceWatchState, watch: Watch, maker: str) -> None:
-        super().__init__(host.journal, host.now, uri, LiveResourceWatch(state))
-        self._host = host
+    def __init__(self, files: Files, uri: str, state: ResourceWatchState, watch: Watch, maker: str) -> None:
+        super().__init__(files.host.journal, files.host.now, uri, LiveResourceWatch(state))
+        self._host = files.host
+        self._files = files
         self._maker = maker
         self._watch = watch
         self._root = state.root.rstrip("/")
@@ -62,7 +60,7 @@ class HostWatch(Channel):
 
     async def _may_be_told(self) -> bool:
         try:
-            await asyncio.to_thread(_found, self._watch.uri, await self._host.files.for_client(self._maker))
+            await asyncio.to_thread(_found, self._watch.uri, await self._files.for_client(self._maker))
         except ProtocolError as error:
             return error.number != AhpErrorCode.PERMISSION_DENIED
         return True
@@ -98,14 +96,14 @@ class HostWatch(Channel):
         await self._watch.close()
 
 
-async def create_watch(host: Host, params: CreateResourceWatchParams, client_id: str) -> str:
+async def create_watch(files: Files, params: CreateResourceWatchParams, client_id: str) -> str:
     """Watch a folder or a file for a client. Returns the channel of its changes.
 
     Raises:
         ProtocolError: It is not there, may not be had, or cannot be watched.
         InvalidParams: There are too many patterns.
     """
-    roots = await host.files.for_client(client_id)
+    host, roots = files.host, await files.for_client(client_id)
     path = await asyncio.to_thread(_found, params.uri, roots)
     hides = await asyncio.to_thread(_hiding, host.home)
     watch = await host.watches.watch(
@@ -122,7 +120,7 @@ async def create_watch(host: Host, params: CreateResourceWatchParams, client_id:
         includes=params.includes,
         excludes=params.excludes,
     )
-    host.channels.add(HostWatch(host, uri, state, watch, client_id))
+    host.channels.add(HostWatch(files, uri, state, watch, client_id))
     return uri
 
 

@@ -270,19 +270,14 @@ class SessionQueue(DeliveryQueue):
             await self._let_enter()
 
     async def _let_enter(self) -> None:
-        async with self._workspace.wakes:
-            release = self._host.sessions.hold([self.uri])
-            try:
-                session = await self._host.sessions.bring(self.uri)
-                if session is None:
-                    return
-                await session.began()
-                if self.waiting["idle"] and not self._next["idle"] and session.is_free:
-                    await self._read_next("idle")
-                if self._enter_next(session):
-                    await session.turns.handed_over()
-            finally:
-                release()
+        async with self._workspace.wakes, self._host.sessions.held(self.uri) as session:
+            if session is None:
+                return
+            await session.began()
+            if self.waiting["idle"] and not self._next["idle"] and session.is_free:
+                await self._read_next("idle")
+            if self._enter_next(session):
+                await session.turns.handed_over()
 
     def _enter_next(self, session: Session) -> bool:
         """Let the next deliveries enter, if they may now. Returns whether they did."""

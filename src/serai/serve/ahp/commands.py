@@ -161,9 +161,9 @@ async def complete(peer: AhpPeer, request: jsonrpc.Request) -> c.CompletionsResu
     if params.kind != c.CompletionItemKind.USER_MESSAGE:
         raise InvalidParams(f"there are no completions of kind {params.kind!r}", field="params.kind")
     session = await _session(peer, params.channel)
-    return c.CompletionsResult(
-        items=await peer.host.completions.complete(session, params.text, params.offset)
-    )
+    completions = peer.host.completions
+    found = await completions.complete(session, session.prompts, params.text, params.offset)
+    return c.CompletionsResult(items=found)
 
 
 async def create_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:

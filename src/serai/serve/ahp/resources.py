@@ -100,7 +100,7 @@ async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
 
 async def watch(peer: AhpPeer, request: jsonrpc.Request) -> c.CreateResourceWatchResult:
     """Watch a folder or a file."""
-    channel = await create_watch(peer.host, request.params, peer.client_id)
+    channel = await create_watch(peer.host.files, request.params, peer.client_id)
     return c.CreateResourceWatchResult(channel=channel)
 
 
