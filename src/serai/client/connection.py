@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import responses
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect as connect_websocket
@@ -31,54 +31,8 @@ _CLOSE_TIMEOUT = 3.0
 """Seconds that the host has to close the connection, too."""
 
 
-class Transport(Protocol):
-    """The carrier of a connection's frames. `send` and `receive` are each called by one task at a time."""
-
-    async def send(self, frame: bytes) -> None:
-        """Send one text frame.
-
-        Raises:
-            ConnectionLost: The connection is over.
-        """
-        ...
-
-    async def receive(self) -> bytes:
-        """Return the next text frame.
-
-        Raises:
-            ConnectionLost: The connection is over; the message says why.
-        """
-        ...
-
-    async def close(self) -> None:
-        """End the connection. It does not raise."""
-        ...
-
-
-class _WebSocket:
-    """A WebSocket as a transport."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
-
-    async def send(self, frame: bytes) -> None:
-        try:
-            await self._connection.send(frame, text=True)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def receive(self) -> bytes:
-        try:
-            return await self._connection.recv(decode=False)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-
-Opener: TypeAlias = Callable[[], Awaitable[Transport]]
-"""Opens a transport. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
+Opener: TypeAlias = Callable[[], Awaitable[ClientConnection]]
+"""Opens a WebSocket. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
 
 
 def websocket_opener(address: HostAddress) -> Opener:
@@ -88,9 +42,9 @@ def websocket_opener(address: HostAddress) -> Opener:
     """
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else None
 
-    async def open_websocket() -> Transport:
+    async def open_websocket() -> ClientConnection:
         try:
-            connection = await connect_websocket(
+            return await connect_websocket(
                 address.url,
                 additional_headers=headers,
                 user_agent_header="serai",
@@ -107,7 +61,6 @@ def websocket_opener(address: HostAddress) -> Opener:
                 f"no host answers at {address.url} ({_why(error)})",
                 remedy="Start one with `serai serve`, or name another address",
             ) from error
-        return _WebSocket(connection)
 
     return open_websocket
 
@@ -149,10 +102,10 @@ OnNotification: TypeAlias = Callable[[str, Any], None]
 
 
 class Connection:
-    """JSON-RPC over one transport. `run` has to be running for anything to happen.
+    """JSON-RPC over one WebSocket. `run` has to be running for anything to happen.
 
     Args:
-        transport: The carrier of the frames.
+        socket: The WebSocket. Each message is one text frame.
         heard: Called with each notification, in order, by the task that reads.
         handlers: Handlers of the host's requests, by method. Others are answered with -32601.
         ended: Called once at the end, before those who wait for answers get the error.
@@ -162,7 +115,7 @@ class Connection:
 
     def __init__(
         self,
-        transport: Transport,
+        socket: ClientConnection,
         heard: OnNotification,
         handlers: Mapping[str, Handler],
         ended: Callable[[], None],
@@ -170,7 +123,7 @@ class Connection:
         codec: jsonrpc.LineCodec | jsonrpc.StrictCodec = CODEC,
         most_requests: int = 32,
     ) -> None:
-        self._transport = transport
+        self._socket = socket
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
@@ -184,15 +137,15 @@ class Connection:
         """Carry messages until the connection is over. Returns the reason.
 
         Requests without an answer then raise that error. Cancelling ends the connection, too. The caller
-        closes the transport.
+        closes the WebSocket.
         """
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             try:
                 done.pop().result()
-            except ConnectionLost as lost:
-                self._over = lost
+            except ConnectionClosed as error:
+                self._over = _closed(error)
             return self._over or ConnectionLost("the connection ended")
         finally:
             self._over = self._over or ConnectionLost("this client ended the connection")
@@ -245,13 +198,13 @@ class Connection:
 
     async def _write(self) -> None:
         while True:
-            await self._transport.send(await self._outbox.get())
+            await self._socket.send(await self._outbox.get(), text=True)
 
     # -- receiving -----------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         while True:
-            match self._peer.receive(await self._transport.receive()):
+            match self._peer.receive(await self._socket.recv(decode=False)):
                 case jsonrpc.Answered(settle, result, error):
                     settle(result, error)
                 case jsonrpc.Notification(method=method, params=params):

@@ -39,7 +39,7 @@ class ReconnectingClient(ABC):
     """Keeps one connection after another, all in one task, from `open` to `close`.
 
     Args:
-        opener: Opens the transport of each connection.
+        opener: Opens the WebSocket of each connection.
         handlers: Handlers of the host's requests, by method.
         delays: Delays before each try to connect again.
     """
@@ -170,9 +170,9 @@ class ReconnectingClient(ABC):
 
     async def _connect(self) -> ConnectionLost:
         """Make one connection and keep it to its end. Returns the reason for its end."""
-        transport = await self._opener()
+        socket = await self._opener()
         try:
-            connection = Connection(transport, self._notified, self._served, self._disconnected)
+            connection = Connection(socket, self._notified, self._served, self._disconnected)
             running = asyncio.create_task(connection.run())
             try:
                 async with asyncio.timeout(_HANDSHAKE_TIMEOUT):
@@ -187,7 +187,7 @@ class ReconnectingClient(ABC):
                 if not running.cancelled() and (fault := running.exception()) is not None:
                     raise fault  # a fault of ours, and no connection will mend it
         finally:
-            await transport.close()
+            await socket.close()
 
     def _disconnected(self) -> None:
         self._connection = None
