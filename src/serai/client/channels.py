@@ -31,7 +31,7 @@ from serai.client.events import (
     SessionRemoved,
     SignInNeeded,
 )
-from serai.client.lending import Shelf
+from serai.client.lending import Plugins, answer_about
 from serai.client.reconnect import Delays, ReconnectingClient, backoff
 from serai.errors import (
     AccessRefused,
@@ -97,8 +97,8 @@ class ChannelClient(ReconnectingClient):
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatched: dict[int, _Dispatched] = {}
         """Actions that the host has not answered, by our numbers."""
-        self.shelf = Shelf(self._state.client_id)
-        """Published plugins."""
+        self.published: dict[URI, Plugins] = {}
+        """Published plugins, by session."""
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
@@ -170,7 +170,7 @@ class ChannelClient(ReconnectingClient):
         self._handlers[method] = handler
 
     async def _respond(self, method: str, params: Any) -> Any:
-        if (found := self.shelf.answer(params)) is not None:
+        if (found := answer_about(self.published.values(), params)) is not None:
             return found
         if method not in self._handlers:
             raise MethodNotFound(f"this client does not serve {method!r}")

@@ -164,59 +164,44 @@ class ClientPlugin(Struct, frozen=True):
     """Content of each file, by its path: `skills/polish/SKILL.md`, `agents/reviewer.md` and so on."""
     enabled: bool = True
 
-    @property
-    def nonce(self) -> str:
-        """Digest of the content: a host that has read this version does not read it again."""
+    def customization(self, uri: t.URI) -> t.ClientPluginCustomization:
+        """Return this plugin in the form of AHP. By the nonce a host knows files that it has read."""
         content = msgspec.msgpack.encode(sorted(self.files.items()))
-        return hashlib.blake2b(content, digest_size=16).hexdigest()
+        nonce = hashlib.blake2b(content, digest_size=16).hexdigest()
+        return t.ClientPluginCustomization(id=uri, uri=uri, name=self.name, enabled=self.enabled, nonce=nonce)
 
 
-class Shelf:
-    """The plugins that a client has published for the host to read, by URI."""
+Plugins: TypeAlias = dict[t.URI, ClientPlugin]
+"""Plugins by the URIs under which the host reads them."""
 
-    def __init__(self, client_id: str) -> None:
-        self._base = f"serai-plugin://{quote(client_id, safe='')}"
-        self._plugins: dict[t.URI, ClientPlugin] = {}
 
-    def put(self, session: t.URI, plugins: Sequence[ClientPlugin]) -> list[t.ClientPluginCustomization]:
-        """Replace the plugins of a session. Returns them in the form of AHP.
+def placed(plugins: Sequence[ClientPlugin], client_id: str, session: t.URI) -> Plugins:
+    """Return the plugins of a session by URI.
 
-        Raises:
-            ValueError: Two of them have the same name.
-        """
-        base = f"{self._base}/{quote(session, safe='')}/"
-        placed = {f"{base}{quote(plugin.name, safe='')}": plugin for plugin in plugins}
-        if len(placed) != len(plugins):
-            raise ValueError("two plugins of a session have the same name")
-        others = {uri: plugin for uri, plugin in self._plugins.items() if not uri.startswith(base)}
-        self._plugins = others | placed
-        return [
-            t.ClientPluginCustomization(
-                id=uri, uri=uri, name=plugin.name, enabled=plugin.enabled, nonce=plugin.nonce
-            )
-            for uri, plugin in placed.items()
-        ]
+    Raises:
+        ValueError: Two of them have the same name.
+    """
+    base = f"serai-plugin://{quote(client_id, safe='')}/{quote(session, safe='')}"
+    found = {f"{base}/{quote(plugin.name, safe='')}": plugin for plugin in plugins}
+    if len(found) != len(plugins):
+        raise ValueError("two plugins of a session have the same name")
+    return found
 
-    def answer(self, params: Any) -> c.ResourceReadResult | c.ResourceListResult | None:
-        """Answer a request of the host; `None` if it is not about a plugin.
 
-        Raises:
-            ProtocolError: The plugin has no such file or folder.
-        """
-        match params:
-            case c.ResourceReadParams(uri=uri) if found := self._find(uri):
-                return _read(*found)
-            case c.ResourceListParams(uri=uri) if found := self._find(uri):
-                return _list(*found)
-            case _:
-                return None
+def answer_about(
+    published: Iterable[Plugins], params: Any
+) -> c.ResourceReadResult | c.ResourceListResult | None:
+    """Answer a request of the host; `None` if it is not about a published plugin.
 
-    def _find(self, uri: t.URI) -> tuple[ClientPlugin, str] | None:
-        """Return the plugin of a URI, and the path in it."""
-        for base, plugin in self._plugins.items():
-            if uri == base or uri.startswith(f"{base}/"):
-                return plugin, unquote(uri.removeprefix(base)).strip("/")
-        return None
+    Raises:
+        ProtocolError: The plugin has no such file or folder.
+    """
+    if isinstance(params, c.ResourceReadParams | c.ResourceListParams):
+        for base, plugin in (found for plugins in published for found in plugins.items()):
+            if f"{params.uri}/".startswith(f"{base}/"):
+                path = unquote(params.uri.removeprefix(base)).strip("/")
+                return (_read if isinstance(params, c.ResourceReadParams) else _list)(plugin, path)
+    return None
 
 
 def _read(plugin: ClientPlugin, path: str) -> c.ResourceReadResult:

@@ -19,7 +19,7 @@ from serai.ahp.reducers import LiveSession
 from serai.client.address import HostAddress
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.events import QuestionAsked, QuestionClosed
-from serai.client.lending import ClientPlugin, ClientTool, Lender
+from serai.client.lending import ClientPlugin, ClientTool, Lender, Plugins, placed
 from serai.client.session_events import opened, session_events
 from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import ConnectionLost, Rejected, SeraiError, SessionFailed, SessionGone
@@ -43,7 +43,6 @@ class SessionClient:
         self.uri = uri
         self._client = client
         self._lender = Lender(client.client_id, self.dispatch, client.spawn)
-        self._plugins: tuple[ClientPlugin, ...] = ()
         self._display_name: str | None = None
         self._streams: list[TurnStream] = []
         self._waiting: list[tuple[Callable[[t.SessionState], bool], asyncio.Future[t.SessionState]]] = []
@@ -308,12 +307,8 @@ class SessionClient:
             tools: The tools, with different names.
             display_name: The client's name for people.
         """
-        before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
-        try:
-            await self._take_part(self._plugins, display_name)
-        except Rejected:
-            self._lender.tools = before
-            raise
+        lent = {tool.definition.name: tool for tool in tools}
+        await self._take_part(lent, self._client.published.get(self.uri, {}), display_name)
 
     async def publish(self, *plugins: ClientPlugin, display_name: str | None = None) -> None:
         """Publish plugins of this client, in place of earlier ones; without any, stop publishing.
@@ -329,27 +324,31 @@ class SessionClient:
             ValueError: Two of them have the same name.
             Rejected: Another client lends its tools to this session, or publishes something.
         """
-        await self._take_part(plugins, display_name)
+        published = placed(plugins, self._client.client_id, self.uri)
+        await self._take_part(self._lender.tools, published, display_name)
 
-    async def _take_part(self, plugins: tuple[ClientPlugin, ...], display_name: str | None) -> None:
-        """Be the active client, with the lent tools and these plugins; without both, stop being it."""
-        shelf, name = self._client.shelf, display_name or self._display_name
-        published = shelf.put(self.uri, plugins)
+    async def _take_part(
+        self, tools: dict[str, ClientTool], plugins: Plugins, display_name: str | None
+    ) -> None:
+        """Be the active client, with these tools and plugins; without both, stop being it."""
+        client, name = self._client, display_name or self._display_name
         active = t.SessionActiveClient(
-            client_id=self._client.client_id,
+            client_id=client.client_id,
             display_name=name,
-            tools=[tool.definition for tool in self._lender.tools.values()],
-            customizations=published or None,
+            tools=[tool.definition for tool in tools.values()],
+            customizations=[plugin.customization(uri) for uri, plugin in plugins.items()] or None,
         )
-        has_something = bool(active.tools or published)
+        # The host may call a tool, or read a plugin, before it has confirmed the action.
+        before = self._lender.tools, client.published.get(self.uri, {})
+        self._lender.tools, client.published[self.uri] = tools, plugins
         try:
             await self.dispatch(
-                a.SessionActiveClientChangedAction(active_client=active if has_something else None)
+                a.SessionActiveClientChangedAction(active_client=active if tools or plugins else None)
             )
         except Rejected:
-            shelf.put(self.uri, self._plugins)
+            self._lender.tools, client.published[self.uri] = before
             raise
-        self._plugins, self._display_name = plugins, name
+        self._display_name = name
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -492,7 +491,7 @@ class SessionClient:
             if not found.done():
                 found.set_exception(error)
         self._lender.stop()
-        self._client.shelf.put(self.uri, ())
+        self._client.published.pop(self.uri, None)
 
     def _look(self) -> None:
         if not self._waiting:
