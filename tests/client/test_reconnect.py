@@ -27,7 +27,7 @@ from serai.client import (
     TurnStarted,
     TurnStream,
 )
-from serai.client.reconnect import backoff
+from serai.client.connection import backoff
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 

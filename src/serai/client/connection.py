@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import random
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import responses
@@ -23,12 +24,26 @@ from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.errors import AccessRefused, ConnectionLost, MethodNotFound, ProtocolError, SeraiError
+from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError
 
 _MAX_FRAME = 256 * 1024 * 1024
 """Largest frame, in bytes: a host may send a long session in one frame."""
 _CLOSE_TIMEOUT = 3.0
 """Seconds that the host has to close the connection, too."""
+
+Delays = Callable[[], Iterator[float]]
+"""Makes the delays before each try to connect again, in seconds. When they end, so do the tries."""
+
+
+def backoff(first: float = 0.2, cap: float = 15.0) -> Iterator[float]:
+    """Yield delays for ever: each twice as long up to a cap, and reduced by a random part of up to half.
+
+    The random part keeps many clients of one host from coming back at the same moment.
+    """
+    delay = first
+    while True:
+        yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains by guessing it
+        delay = min(delay * 2, cap)
 
 
 Opener: TypeAlias = Callable[[], Awaitable[ClientConnection]]
@@ -94,9 +109,6 @@ def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | C
 
 _log = logging.getLogger(__name__)
 
-Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
-"""Handles a request of the host: gets its parameters, returns the result or raises a `SeraiError`."""
-
 OnNotification: TypeAlias = Callable[[str, Any], None]
 """Handles a notification, given its method and its parameters."""
 
@@ -107,7 +119,7 @@ class Connection:
     Args:
         socket: The WebSocket. Each message is one text frame.
         heard: Called with each notification, in order, by the task that reads.
-        handlers: Handlers of the host's requests, by method. Others are answered with -32601.
+        respond: Handles the host's requests, given the method and the parameters.
         ended: Called once at the end, before those who wait for answers get the error.
         codec: The codec of the protocol.
         most_requests: Most requests of ours at once; more wait.
@@ -117,7 +129,7 @@ class Connection:
         self,
         socket: ClientConnection,
         heard: OnNotification,
-        handlers: Mapping[str, Handler],
+        respond: Callable[[str, Any], Awaitable[Any]],
         ended: Callable[[], None],
         *,
         codec: jsonrpc.LineCodec | jsonrpc.StrictCodec = CODEC,
@@ -125,7 +137,7 @@ class Connection:
     ) -> None:
         self._socket = socket
         self._heard = heard
-        self._handlers = handlers
+        self._respond = respond
         self._ended = ended
         self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(codec)
         self._slots = asyncio.Semaphore(most_requests)
@@ -221,13 +233,8 @@ class Connection:
                     _log.warning("the host answered an unknown request: %s", answer)
 
     async def _answer(self, request: jsonrpc.Request) -> None:
-        handler = self._handlers.get(request.method)
-        if handler is None:
-            problem = MethodNotFound(f"this client does not serve {request.method!r}")
-            self.send(self._peer.refuse(problem, request.id))
-            return
         try:
-            frame = self._peer.answer(request.id, await handler(request.params))
+            frame = self._peer.answer(request.id, await self._respond(request.method, request.params))
         except SeraiError as error:
             frame = self._peer.refuse(error, request.id)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens

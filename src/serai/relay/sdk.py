@@ -17,7 +17,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
-from functools import partial, partialmethod
+from functools import partialmethod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -28,7 +28,14 @@ from websockets.asyncio.client import ClientConnection
 from serai import contract as c
 from serai.client.address import find_address
 from serai.client.connection import Connection, websocket_opener
-from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
+from serai.errors import (
+    CapabilityUnsupported,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    RelayError,
+    SeraiError,
+)
 from serai.relay.links import CODEC, MOST_UNDER_WAY
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
@@ -93,7 +100,7 @@ class Relay:
         self._connection = Connection(
             socket,
             self._on_notification,
-            {method: partial(self._on_request, method) for method in _ASKED},
+            self._on_request,
             self._ended,
             codec=CODEC,
             most_requests=MOST_UNDER_WAY,
@@ -180,6 +187,8 @@ class Relay:
 
     async def _on_request(self, method: str, params: Any) -> Any:
         """Let the session, or the action's handler, answer the relay. Exceptions become the answer."""
+        if method not in _ASKED:
+            raise MethodNotFound(f"this client does not serve {method!r}")
         try:
             if method == "actions.run":
                 return await self._run_action(c.convert(params, c.ActionRunParams))
