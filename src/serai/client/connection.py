@@ -109,16 +109,13 @@ def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | C
 
 _log = logging.getLogger(__name__)
 
-OnNotification: TypeAlias = Callable[[str, Any], None]
-"""Handles a notification, given its method and its parameters."""
-
 
 class Connection:
     """JSON-RPC over one WebSocket. `run` has to be running for anything to happen.
 
     Args:
         socket: The WebSocket. Each message is one text frame.
-        heard: Called with each notification, in order, by the task that reads.
+        heard: Called with the method and parameters of each notification, in order, by the task that reads.
         respond: Handles the host's requests, given the method and the parameters.
         ended: Called once at the end, before those who wait for answers get the error.
         codec: The codec of the protocol.
@@ -128,7 +125,7 @@ class Connection:
     def __init__(
         self,
         socket: ClientConnection,
-        heard: OnNotification,
+        heard: Callable[[str, Any], None],
         respond: Callable[[str, Any], Awaitable[Any]],
         ended: Callable[[], None],
         *,

@@ -354,10 +354,7 @@ class WebSocket(asyncio.Protocol):
     def _tell_peer(self) -> None:
         peer, self._peer = self._peer, None
         if peer is not None:
-            try:
-                peer.disconnected()
-            except Exception:
-                logger.exception("the end of a connection could not be dealt with")
+            peer.disconnected()
 
     def _expect_end(self, seconds: float) -> None:
         """Cut the connection off after these seconds, unless the other side closes before."""
