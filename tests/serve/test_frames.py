@@ -15,7 +15,7 @@ def test_a_frame_is_the_one_that_websockets_would_write(payload: bytes) -> None:
 def test_nothing_is_lost_and_the_sums_are_right(buffers: list[tuple[bytes, bool]], limit: int) -> None:
     outbox = Outbox()
     for data, asked in buffers:
-        outbox.put(data, asked=asked)
+        (outbox.put_asked if asked else outbox.put)(data)
     assert outbox.asked == sum(len(data) for data, asked in buffers if asked)
     assert outbox.unasked == sum(len(data) for data, asked in buffers if not asked)
     taken: list[bytes] = []

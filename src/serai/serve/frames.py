@@ -64,13 +64,15 @@ class Outbox:
         self.unasked: int = 0
         """Waiting bytes that nobody requested."""
 
-    def put(self, frames: bytes, *, asked: bool) -> None:
-        """Add frames: an answer, or frames that nobody requested."""
-        self.waiting.append((frames, asked))
-        if asked:
-            self.asked += len(frames)
-        else:
-            self.unasked += len(frames)
+    def put(self, frames: bytes) -> None:
+        """Add frames that nobody requested."""
+        self.waiting.append((frames, False))
+        self.unasked += len(frames)
+
+    def put_asked(self, frames: bytes) -> None:
+        """Add an answer."""
+        self.waiting.append((frames, True))
+        self.asked += len(frames)
 
     def put_first(self, frames: bytes) -> None:
         """Add frames that go before all others: a ping, or the answer to one."""

@@ -172,14 +172,14 @@ class Outgoing:
             except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
                 _give_up(self, error)
         elif self._is_open:
-            self.outbox.put(frames, asked=False)
+            self.outbox.put(frames)
             self._wait_for_tick()
             self._enforce_bound()
 
     def respond(self, frames: bytes) -> None:
         """Write an answer to a request: as `send`, in the same order, but not counted against the bound."""
         if self._is_open:
-            self.outbox.put(frames, asked=True)
+            self.outbox.put_asked(frames)
             self._wait_for_tick()
 
     async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
