@@ -34,9 +34,9 @@ async def test_a_chat_offers_to_sign_in_and_sends_the_message_again(tmp_path: Pa
         await seat.sees(r"/help tells more")
         seat.type("hello\r")
         await seat.sees(r"\[auth_required\]")
-        await seat.sees(r"guarded\.py login on the host\nSign in to guarded now\? \[Y/n\]$")
+        await seat.sees(r"guarded\.py\s+login\s+on\s+the\s+host\s+Sign in to guarded now\? \[Y/n\]$")
         seat.type("\r")
-        await seat.sees(r"login\. Ctrl-\] leaves it\.\]")
+        await seat.sees(r"login\.\s+Ctrl-\]\s+leaves\s+it\.\]")
         await seat.sees(r"Your code:")
         assert not seat.is_as_before
         seat.type("sesame\r")

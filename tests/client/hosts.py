@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 import msgspec
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosedError
 
 from serai.ahp import codec
 from serai.client import Client, ConnectionLost
-from serai.client.connection import Transport
 from serai.client.events import ClosableQueue
 from serai.config.settings import Settings
 from serai.contract import Role
@@ -41,8 +42,8 @@ async def soon(work: Awaitable[T]) -> T:
         return await work
 
 
-class MemoryTransport(Transport):
-    """A client's end of an in-memory connection."""
+class MemorySocket:
+    """A client's end of an in-memory WebSocket."""
 
     def __init__(self, received: Callable[[bytes], None], closed: Callable[[], None]) -> None:
         self.inbox: ClosableQueue[bytes] = ClosableQueue()
@@ -50,16 +51,16 @@ class MemoryTransport(Transport):
         self._received = received
         self._closed = closed
 
-    async def send(self, frame: bytes) -> None:
+    async def send(self, frame: bytes, *, text: bool) -> None:  # noqa: ARG002 - as a WebSocket has it
         if not self.is_open:
-            raise ConnectionLost("the connection broke")
+            raise ConnectionClosedError(None, None)
         self._received(frame)
 
-    async def receive(self) -> bytes:
+    async def recv(self, *, decode: bool) -> bytes:  # noqa: ARG002 - the same
         try:
             return await anext(self.inbox)
         except StopAsyncIteration:
-            raise ConnectionLost("the connection broke") from None
+            raise ConnectionClosedError(None, None) from None
 
     async def close(self) -> None:
         self.cut()
@@ -90,7 +91,7 @@ class MemoryLink:
 
     def __init__(self, house: House) -> None:
         self.peer = ahp_peer(house.host, cast("WebSocket", self))
-        self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
+        self.transport = MemorySocket(self.peer.received, self.peer.disconnected)
         self.is_open = True
         self.token_digest = house.token_digest
         self.path = "/"
@@ -157,13 +158,13 @@ class House:
         await self.stop()
         await self._start()
 
-    async def opener(self) -> Transport:
+    async def opener(self) -> ClientConnection:
         self.tries += 1
         if not self.is_reachable:
             raise ConnectionLost("no host answers")
         link = MemoryLink(self)
         self.links.append(link)
-        return link.transport
+        return cast("ClientConnection", link.transport)
 
     def cut(self) -> None:
         """Break all connections."""
@@ -183,7 +184,7 @@ class Scripted:
 
     def __init__(self) -> None:
         self._received: ClosableQueue[bytes] = ClosableQueue()
-        self.transport = MemoryTransport(self._received.put, self._received.end)
+        self.transport = MemorySocket(self._received.put, self._received.end)
 
     async def expect(self, method: str) -> Any:
         """The next message, which has to be of that method, as JSON."""
@@ -239,12 +240,12 @@ class ScriptedHost:
         self._connections: ClosableQueue[Scripted] = ClosableQueue()
         self.is_reachable = True
 
-    async def opener(self) -> Transport:
+    async def opener(self) -> ClientConnection:
         if not self.is_reachable:
             raise ConnectionLost("no host answers")
         connection = Scripted()
         self._connections.put(connection)
-        return connection.transport
+        return cast("ClientConnection", connection.transport)
 
     async def connection(self) -> Scripted:
         """The next connection that the client makes."""

@@ -417,7 +417,7 @@ class TestEnds:
 def _tasks_of_client() -> list[str]:
     """What still runs of the client's own code."""
     names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
-    return [name for name in names if name.startswith(("ReconnectingClient", "Connection", "ChannelClient"))]
+    return [name for name in names if name.startswith(("Connection", "ChannelClient"))]
 
 
 class TestQuestionsOfASession:

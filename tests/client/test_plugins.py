@@ -20,7 +20,7 @@ from serai.ahp.types import (
     ToolDefinition,
 )
 from serai.client import Client, ClientPlugin, ClientTool, Rejected, SessionClient
-from serai.client.lending import Shelf
+from serai.client.lending import answer_about, placed
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
@@ -89,12 +89,12 @@ async def test_while_another_client_has_its_own_nothing_is_published() -> None:
         watching = await soon(other.open_session(session.uri))
         with pytest.raises(Rejected, match="other_client_active"):
             await soon(watching.publish(WAX))
-        assert other.shelf._plugins == {}
+        assert not any(other.published.values())
         await soon(session.publish())
         await soon(watching.publish(WAX))
         await soon(watching.until(lambda state: list(skills(state)) == ["wax"]))
         await soon(watching.leave())
-        assert other.shelf._plugins == {}
+        assert not any(other.published.values())
 
 
 # -- what the host asks ------------------------------------------------------------------------------------
@@ -124,21 +124,21 @@ async def test_what_is_no_plugin_is_left_to_who_handles_it() -> None:
 
     host = ScriptedHost()
     client = host.client(ROOT)
-    [plugin] = client.shelf.put("ahp-session:/1", [POLISH])
+    plugins = client.published["ahp-session:/1"] = placed([POLISH], "me", "ahp-session:/1")
     client.handle("resourceRead", mine)
-    file = f"{plugin.uri}/skills/polish/SKILL.md"
+    file = f"{next(iter(plugins))}/skills/polish/SKILL.md"
     ours, theirs = await asked(client, host, "resourceRead", file, "file:///a")
     assert ours["data"] == POLISH.files["skills/polish/SKILL.md"]
     assert theirs["data"] == "file:///a"
 
 
 def test_folders_are_listed_and_odd_names_found_again() -> None:
-    shelf = Shelf("a client")
     files = {"a b/ü#.md": "x", "a b/c/d.md": b"\xff", "e.md": ""}
-    [plugin] = shelf.put("ahp-session:/1", [ClientPlugin("50% off/é", files)])
+    plugins = placed([ClientPlugin("50% off/é", files)], "a client", "ahp-session:/1")
+    [uri] = plugins
 
     def answered(method: str, path: str) -> Any:
-        return shelf.answer(_params(method, plugin.uri + path))
+        return answer_about([plugins], _params(method, uri + path))
 
     def names(path: str) -> dict[str, str]:
         result = answered("resourceList", path)

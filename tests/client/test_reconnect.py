@@ -27,7 +27,7 @@ from serai.client import (
     TurnStarted,
     TurnStream,
 )
-from serai.client.reconnect import backoff
+from serai.client.connection import backoff
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
@@ -384,7 +384,7 @@ class TestScripted:
             peer.cut()
             with pytest.raises(ConnectionLost, match="gave up: no host answers"):
                 await soon(waiting)
-            assert await soon(first) == Disconnected("the connection broke", 0.0)
+            assert await soon(first) == Disconnected("the connection to the host broke", 0.0)
             assert await soon(anext(events)) == Disconnected("no host answers", 0.0)
             assert await soon(anext(events)) == Disconnected("gave up: no host answers", None)
             with pytest.raises(ConnectionLost, match="gave up"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from starlette.routing import BaseRoute
 
@@ -26,7 +28,7 @@ from serai.relay.sdk import Relay
 from serai.relay.tokens import digest
 from serai.serve.port import serve_port
 from serai.serve.relay import relay_routes
-from serai.serve.run import Peers
+from serai.serve.run import peer_of
 
 ON_IDLE, IMMEDIATE = DeliveryMode.ON_IDLE, DeliveryMode.IMMEDIATE
 
@@ -55,7 +57,7 @@ async def listening_port(house: Inn, *routes: BaseRoute) -> AsyncGenerator[int]:
     serving = asyncio.create_task(
         serve_port(
             Settings(port=0),
-            Peers(house.workspace).peer_of,
+            partial(peer_of, house.workspace, WeakSet()),
             lambda: (True, {}),
             started=ready.set_result,
             token_digests={digest(TOKEN)},

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosedError
 
 from hosts import WITHIN
 from serai.ahp import actions as a
@@ -17,7 +19,6 @@ from serai.ahp.types import UserMessage
 from serai.config.settings import RelayPolicy
 from serai.contract import DeliveryRecord, Role, SendResult
 from serai.contract.relay_calls import read_params
-from serai.errors import ConnectionLost
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
@@ -129,7 +130,7 @@ async def inn(
 
 
 class LocalEnd(HostEnd):
-    """The relay's end for a program in this process, and the transport of the program."""
+    """The relay's end for a program in this process, and the WebSocket of the program."""
 
     def __init__(self, workspace: Workspace, caller: Caller) -> None:
         self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -139,15 +140,15 @@ class LocalEnd(HostEnd):
     def caller(self) -> Caller:
         return self._caller
 
-    async def send(self, frame: bytes) -> None:
+    async def send(self, frame: bytes, *, text: bool) -> None:  # noqa: ARG002 - as a WebSocket has it
         if self.lost is not None:
-            raise self.lost
+            raise ConnectionClosedError(None, None)
         self.received(frame)
 
-    async def receive(self) -> bytes:
+    async def recv(self, *, decode: bool) -> bytes:  # noqa: ARG002 - the same
         frame = await self._frames.get()
         if frame is None:
-            raise ConnectionLost("the connection is closed")
+            raise ConnectionClosedError(None, None)
         return frame
 
     async def close(self) -> None:
@@ -158,4 +159,4 @@ class LocalEnd(HostEnd):
 
 def relay_of(workspace: Workspace, caller: Caller) -> Relay:
     """The relay for a program in this process."""
-    return Relay(LocalEnd(workspace, caller))
+    return Relay(cast("ClientConnection", LocalEnd(workspace, caller)))

@@ -29,7 +29,7 @@ from serai.agents.catalogue.programs import Surroundings
 from serai.ahp.extensions import AGENTS, AgentsParams
 from serai.ahp.types import ROOT
 from serai.cli.console.output import clean, cut, print_json, progress, table
-from serai.cli.console.signin import SignInDialog
+from serai.cli.console.signin import sign_in
 from serai.cli.console.target import add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
 from serai.client import Client, connect
@@ -220,7 +220,7 @@ def _remember(
 async def _sign_in(client: Client, options: argparse.Namespace) -> int:
     agent = built_in().resolve(options.agent) or options.agent
     with open_terminal(apart=False) as terminal:
-        return 0 if await SignInDialog(client, terminal).run(agent, options.method) else 1
+        return 0 if await sign_in(client, terminal, agent, options.method) else 1
 
 
 # -- the table ---------------------------------------------------------------------------------------------

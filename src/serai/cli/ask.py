@@ -177,7 +177,8 @@ def _choices(
     if options.allow_kind or options.block_kind:
         choices["tools"] = ToolFilter(allow_kinds=options.allow_kind, block_kinds=options.block_kind or ())
     policy = options.permission or (_ASK if terminal.is_interactive else Policy.AUTO_REJECT)
-    choices["permissions"] = PermissionPrompt(terminal).ask if policy == _ASK else Policy(policy)
+    ask = partial(_ask_person, terminal, asyncio.Lock())
+    choices["permissions"] = ask if policy == _ASK else Policy(policy)
     return choices
 
 
@@ -273,27 +274,21 @@ async def _write_to(handle: str, options: argparse.Namespace, terminal: PlainTer
     return 0 if record.state == DeliveryState.DELIVERED else 1
 
 
-class PermissionPrompt:
-    """Asks the person at a terminal, one question at a time."""
-
-    def __init__(self, terminal: PlainTerminal) -> None:
-        self._terminal = terminal
-        self._one = asyncio.Lock()
-
-    async def ask(self, asked: PermissionAsked) -> PermissionOption | bool:
-        """Return the person's choice; an empty line is a no."""
-        if not self._terminal.is_interactive:
-            return False
-        async with self._one:
-            call = asked.call
-            self._terminal.note(f"May it? {call.title or call.id} ({call.kind})")
-            for diff in call.diffs:
-                self._terminal.note(f"  changes {diff.path}")
-            for number, option in enumerate(asked.options, 1):
-                self._terminal.note(f"  {number}  {option.name}")
-            places = {str(number): option for number, option in enumerate(asked.options, 1)}
-            chosen = await choose(self._terminal, "A number, or Enter for no: ", {**places, "": None})
-            return chosen or False
+async def _ask_person(
+    terminal: PlainTerminal, one: asyncio.Lock, asked: PermissionAsked
+) -> PermissionOption | bool:
+    """Return the choice of the person at a terminal, one question at a time; an empty line is a no."""
+    if not terminal.is_interactive:
+        return False
+    async with one:
+        call = asked.call
+        places = {str(number): option for number, option in enumerate(asked.options, 1)}
+        terminal.note(f"May it? {call.title or call.id} ({call.kind})")
+        for diff in call.diffs:
+            terminal.note(f"  changes {diff.path}")
+        for number, option in places.items():
+            terminal.note(f"  {number}  {option.name}")
+        return await choose(terminal, "A number, or Enter for no: ", {**places, "": None}) or False
 
 
 def _piped() -> str:

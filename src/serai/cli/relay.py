@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -42,6 +42,11 @@ def calling(
         return 1 if failed(result) else 0
 
     return call
+
+
+def each(field: str, line: Callable[[Any], str], none: str = "") -> Callable[[Any], list[str]]:
+    """Return a function that makes a line of each item in a field of a result, or `none` without any."""
+    return lambda result: [*map(line, getattr(result, field))] or [none] * bool(none)
 
 
 def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
@@ -142,7 +147,7 @@ async def _search(relay: Relay, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
     with progress("Searching; what is new is indexed first"):
         found: c.SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
-    show(found, options, lambda result: [*map(_hit, result.hits)] or ["Nothing was found."])
+    show(found, options, each("hits", _hit, "Nothing was found."))
     return 0 if found.hits else 1
 
 
@@ -165,14 +170,14 @@ _ROOM_VERBS = {
 def configure_rooms(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai rooms`."""
     parser.add_argument("--archived", action="store_true", help="also those that are archived")
-    none = ["There is no room yet."]
-    listed = calling("rooms.list", lambda found: [*map(_room_line, found.rooms)] or none, "archived")
-    add_relay_command(parser, listed)
+    add_relay_command(
+        parser, calling("rooms.list", each("rooms", _room_line, "There is no room yet."), "archived")
+    )
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
     create = add_command(verbs, "create", "make a room", "name", relay=made)
     create.add_argument("--topic", help="what it is about")
-    messages = calling("messages.list", _message_lines, "room", "limit")
+    messages = calling("messages.list", each("messages", line_of_message), "room", "limit")
     read = add_command(verbs, "read", "show what was said in a room", "room", relay=messages)
     read.add_argument("--limit", type=int, default=50)
     for verb, summary in _ROOM_VERBS.items():
@@ -185,10 +190,6 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
 
 
-def _message_lines(found: c.MessagesResult) -> list[str]:
-    return [*map(line_of_message, found.messages)]
-
-
 def _room_line(room: c.Room) -> str:
     topic = f": {room.topic}" if room.topic else ""
     archived = " (archived)" if room.archived else ""
@@ -197,6 +198,7 @@ def _room_line(room: c.Room) -> str:
 
 # -- deliveries ------------------------------------------------------------------------------------------
 
+_delivery_lines = each("deliveries", line_of_delivery, "There is none.")
 _DELIVERY_VERBS = {
     "retry": "retry a delivery now",
     "cancel": "cancel a delivery",
@@ -235,10 +237,6 @@ def _is_final(record: c.DeliveryRecord) -> bool:
     return not record.is_open
 
 
-def _delivery_lines(found: c.DeliveriesResult) -> list[str]:
-    return [*map(line_of_delivery, found.deliveries)] or ["There is none."]
-
-
 async def _list_deliveries(relay: Relay, options: argparse.Namespace) -> int:
     await calling("deliveries.list", _delivery_lines, "agent", "state", "stuck", "limit")(relay, options)
     if options.watch:
@@ -251,7 +249,7 @@ async def _list_deliveries(relay: Relay, options: argparse.Namespace) -> int:
 
 def configure_actions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
-    add_relay_command(parser, calling("actions.list", lambda found: [*map(_action_line, found.actions)]))
+    add_relay_command(parser, calling("actions.list", each("actions", _action_line)))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     invoke = add_command(verbs, "invoke", "invoke an action, and wait for its outcome", "name", relay=_invoke)
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
@@ -292,26 +290,13 @@ def configure_listen(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, _listen)
 
 
-_EVENT_TYPES = (
-    *c.AgentSessionEventType,
-    *(f"agent.status.{status}" for status in ("changed", *c.AgentStatus)),
-    *("agent.registered", "session.event", "delivery.created", "action.registered"),
-    *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
-    *(f"room.{what}" for what in ("created", "updated", "archived", "joined", "left", "muted", "unmuted")),
-    *("token.created", "token.revoked"),
-)
-"""The types of events that there are."""
-
-
-def _check_types(patterns: Iterable[str]) -> None:
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in _EVENT_TYPES):
-            known = ", ".join(sorted({name.partition(".")[0] for name in _EVENT_TYPES}))
-            raise InvalidParams(f"there are no events {pattern!r}; they begin with {known}", field="types")
-
-
 async def _listen(relay: Relay, options: argparse.Namespace) -> int:
-    _check_types(options.types)
+    from serai.relay.events.observer import TYPES  # noqa: PLC0415 - only this command needs it
+
+    for pattern in options.types:
+        if not any(fnmatchcase(name, pattern) for name in TYPES):
+            known = ", ".join(sorted({name.partition(".")[0] for name in TYPES}))
+            raise InvalidParams(f"there are no events {pattern!r}; they begin with {known}", field="types")
     events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
     await _print(events, options)
     return 0
@@ -359,14 +344,13 @@ async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
         words = [info.id, info.role.value, info.agent, kinds.get(info.agent or "")]
         return "  ".join(filter(None, [*words, f"{info.created_at:%Y-%m-%d}", info.label]))
 
-    show(found, options, lambda result: [*map(line, result.tokens)] or ["There is none."])
+    show(found, options, each("tokens", line, "There is none."))
     return 0
 
 
 def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai webhooks`."""
-    listed = calling("webhooks.list", lambda found: [*map(_webhook, found.webhooks)] or ["There is none."])
-    add_relay_command(parser, listed)
+    add_relay_command(parser, calling("webhooks.list", each("webhooks", _webhook, "There is none.")))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
     summary = "have events posted to a URL; the signing secret is shown only now"

@@ -1,4 +1,4 @@
-"""The channels that a client follows. Lost connections do not matter: their state is brought up to date."""
+"""The connection of a client, made again when it is lost, and the channels that it follows over it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
@@ -20,7 +20,7 @@ from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.client.connection import Connection, Handler, Opener
+from serai.client.connection import Connection, Delays, Opener, backoff
 from serai.client.events import (
     ClientEvent,
     ClosableQueue,
@@ -31,8 +31,7 @@ from serai.client.events import (
     SessionRemoved,
     SignInNeeded,
 )
-from serai.client.lending import Shelf
-from serai.client.reconnect import Delays, ReconnectingClient, backoff
+from serai.client.lending import Plugins, answer_about
 from serai.errors import (
     AccessRefused,
     ConnectionLost,
@@ -51,6 +50,11 @@ _log = logging.getLogger(__name__)
 
 _VERSIONS = ["0.2.0"]
 
+_HANDSHAKE_TIMEOUT = 30.0
+"""Seconds that the host has to answer the handshake."""
+_STEADY = 10.0
+"""Seconds after which a connection, or a try, counts as steady: delays are short again."""
+
 _REPEATABLE = frozenset(
     {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
     | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
@@ -66,6 +70,9 @@ _DONE_ALREADY = {
 }
 """Error of a repeated request whose first try was carried out."""
 
+Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
+"""Handles a request of the host: gets its parameters, returns the result or raises a `SeraiError`."""
+
 Follower: TypeAlias = "SessionClient | TerminalClient"
 """Receiver of the actions of one channel."""
 
@@ -77,8 +84,11 @@ class _Dispatched(NamedTuple):
     answer: asyncio.Future[None]
 
 
-class ChannelClient(ReconnectingClient):
-    """The channels of a host. `Client` adds what people use."""
+class ChannelClient:
+    """The channels of a host. `Client` adds what people use.
+
+    One task keeps one connection after another, from `open` to `close`.
+    """
 
     def __init__(
         self,
@@ -89,16 +99,23 @@ class ChannelClient(ReconnectingClient):
         delays: Delays = backoff,
         address: HostAddress | None = None,
     ) -> None:
-        served: dict[str, Handler] = {name: partial(self._respond, name) for name in RESOURCE_REQUESTS}
-        super().__init__(opener, served, delays)
+        self.delays = delays
+        """Delays before each try to connect again."""
+        self.failure: SeraiError | None = None
+        """Reason why this client will never be connected again: it was closed, was refused, or gave up."""
+        self._opener = opener
+        self._connection: Connection | None = None
+        """The connection, while it can be used."""
+        self._up: asyncio.Future[Connection] | None = None
+        self._task: asyncio.Task[None] | None = None
         self.address = address
         """Address of the host, if it is known, for requests over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatched: dict[int, _Dispatched] = {}
         """Actions that the host has not answered, by our numbers."""
-        self.shelf = Shelf(self._state.client_id)
-        """Published plugins."""
+        self.published: dict[URI, Plugins] = {}
+        """Published plugins, by session."""
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
@@ -110,14 +127,112 @@ class ChannelClient(ReconnectingClient):
 
     # -- the connection ------------------------------------------------------------------------------------
 
+    async def open(self) -> Self:
+        """Connect. `async with` does it, and so does `await client`.
+
+        Raises:
+            ConnectionLost: The host cannot be reached. Only the first time: later it is tried again.
+            AccessRefused: The host does not let this client in.
+        """
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        try:
+            await self._ready()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        except SeraiError:
+            await asyncio.wait([self._task])  # it has nothing left to do
+            raise
+        return self
+
     async def close(self) -> None:
         """End the connection. Whoever still waits gets `ConnectionLost`. Turns continue on the host."""
+        self._fail(ConnectionLost("the client was closed"), is_closed=True)
+        tasks = [*self._errands, *([self._task] if self._task is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    @property
+    def is_connected(self) -> bool:
+        """True while the host can be reached."""
+        return self._connection is not None
+
+    async def _ready(self) -> Connection:
+        """Return the connection; wait for it if needed. Cancelling it is harmless.
+
+        Raises:
+            SeraiError: There will be none.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if self._connection is not None:
+            return self._connection
+        if self._up is None:
+            self._up = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._up)
+
+    async def _run(self) -> None:
         try:
-            await super().close()
+            await self._keep_connected()
+        except SeraiError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
+            _log.exception("the client failed")
+            self._fail(ConnectionLost(f"the client failed: {error or type(error).__name__}"))
+
+    async def _keep_connected(self) -> None:
+        loop = asyncio.get_running_loop()
+        delays: Iterator[float] | None = None
+        while True:
+            began = loop.time()
+            try:
+                lost = await self._connect()
+            except ConnectionLost as error:
+                lost = error
+            if not self._is_known:
+                raise lost
+            if delays is None or loop.time() - began >= _STEADY:
+                delays = self.delays()
+            delay = next(delays, None)
+            if delay is None:
+                raise ConnectionLost(f"gave up: {lost.message}", remedy=lost.remedy)
+            self._tell(Disconnected(lost.message, delay))
+            await asyncio.sleep(delay)
+
+    async def _connect(self) -> ConnectionLost:
+        """Make one connection and keep it to its end. Returns the reason for its end."""
+        socket = await self._opener()
+        try:
+            connection = Connection(socket, self._notified, self._respond, self._disconnected)
+            running = asyncio.create_task(connection.run())
+            try:
+                async with asyncio.timeout(_HANDSHAKE_TIMEOUT):
+                    await self._shake_hands(connection)
+                return await running
+            except TimeoutError:
+                raise ConnectionLost("the host did not answer the handshake") from None
+            finally:
+                self._disconnected()
+                running.cancel()
+                await asyncio.wait([running])
+                if not running.cancelled() and (fault := running.exception()) is not None:
+                    raise fault  # a fault of ours, and no connection will mend it
         finally:
-            for task in self._errands:
-                task.cancel()
-            await asyncio.gather(*self._errands, return_exceptions=True)
+            await socket.close()
+
+    def _disconnected(self) -> None:
+        self._connection = None
 
     @property
     def client_id(self) -> str:
@@ -170,7 +285,7 @@ class ChannelClient(ReconnectingClient):
         self._handlers[method] = handler
 
     async def _respond(self, method: str, params: Any) -> Any:
-        if (found := self.shelf.answer(params)) is not None:
+        if (found := answer_about(self.published.values(), params)) is not None:
             return found
         if method not in self._handlers:
             raise MethodNotFound(f"this client does not serve {method!r}")
@@ -380,7 +495,10 @@ class ChannelClient(ReconnectingClient):
         if how != "replayed":
             for follower in list(self._followers.values()):
                 follower.caught_up()
-        self._connected(connection)
+        self._connection = connection
+        if self._up is not None and not self._up.done():
+            self._up.set_result(connection)
+        self._up = None
         self._tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
@@ -416,17 +534,21 @@ class ChannelClient(ReconnectingClient):
         if follower is not None:
             follower.failed(error)
 
-    def _lost(self, reason: str, retry_in: float) -> None:
-        self._tell(Disconnected(reason, retry_in))
-
-    def _failed(self, error: SeraiError) -> None:
+    def _fail(self, error: SeraiError, *, is_closed: bool = False) -> None:
+        if self.failure is not None:
+            return
+        self.failure = error
+        self._connection = None
+        if self._up is not None and not self._up.done():
+            self._up.set_exception(error)
+            self._up.exception()  # perhaps nobody waits
         self._unanswerable(error)
         for follower in self._followers.values():
             follower.failed(error)
-        if not self._is_closed:
+        if not is_closed:
             self._tell(Disconnected(str(error), None))
         for reader in self._readers:
-            reader.end(None if self._is_closed else error)
+            reader.end(None if is_closed else error)
 
 
 def _frame_of(dispatched: n.DispatchActionParams) -> bytes:

@@ -35,8 +35,7 @@ from serai.ahp.types import (
 )
 from serai.client.address import find_address
 from serai.client.channels import ChannelClient
-from serai.client.connection import websocket_opener
-from serai.client.reconnect import Delays, backoff
+from serai.client.connection import Delays, backoff, websocket_opener
 from serai.client.session import SessionClient
 from serai.client.terminal import TerminalClient
 from serai.errors import ProtocolError, SeraiError, SessionGone

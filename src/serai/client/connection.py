@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import random
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import responses
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect as connect_websocket
@@ -23,62 +24,30 @@ from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.errors import AccessRefused, ConnectionLost, MethodNotFound, ProtocolError, SeraiError
+from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError
 
 _MAX_FRAME = 256 * 1024 * 1024
 """Largest frame, in bytes: a host may send a long session in one frame."""
 _CLOSE_TIMEOUT = 3.0
 """Seconds that the host has to close the connection, too."""
 
-
-class Transport(Protocol):
-    """The carrier of a connection's frames. `send` and `receive` are each called by one task at a time."""
-
-    async def send(self, frame: bytes) -> None:
-        """Send one text frame.
-
-        Raises:
-            ConnectionLost: The connection is over.
-        """
-        ...
-
-    async def receive(self) -> bytes:
-        """Return the next text frame.
-
-        Raises:
-            ConnectionLost: The connection is over; the message says why.
-        """
-        ...
-
-    async def close(self) -> None:
-        """End the connection. It does not raise."""
-        ...
+Delays = Callable[[], Iterator[float]]
+"""Makes the delays before each try to connect again, in seconds. When they end, so do the tries."""
 
 
-class _WebSocket:
-    """A WebSocket as a transport."""
+def backoff(first: float = 0.2, cap: float = 15.0) -> Iterator[float]:
+    """Yield delays for ever: each twice as long up to a cap, and reduced by a random part of up to half.
 
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
-
-    async def send(self, frame: bytes) -> None:
-        try:
-            await self._connection.send(frame, text=True)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def receive(self) -> bytes:
-        try:
-            return await self._connection.recv(decode=False)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def close(self) -> None:
-        await self._connection.close()
+    The random part keeps many clients of one host from coming back at the same moment.
+    """
+    delay = first
+    while True:
+        yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains by guessing it
+        delay = min(delay * 2, cap)
 
 
-Opener: TypeAlias = Callable[[], Awaitable[Transport]]
-"""Opens a transport. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
+Opener: TypeAlias = Callable[[], Awaitable[ClientConnection]]
+"""Opens a WebSocket. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
 
 
 def websocket_opener(address: HostAddress) -> Opener:
@@ -88,9 +57,9 @@ def websocket_opener(address: HostAddress) -> Opener:
     """
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else None
 
-    async def open_websocket() -> Transport:
+    async def open_websocket() -> ClientConnection:
         try:
-            connection = await connect_websocket(
+            return await connect_websocket(
                 address.url,
                 additional_headers=headers,
                 user_agent_header="serai",
@@ -107,7 +76,6 @@ def websocket_opener(address: HostAddress) -> Opener:
                 f"no host answers at {address.url} ({_why(error)})",
                 remedy="Start one with `serai serve`, or name another address",
             ) from error
-        return _WebSocket(connection)
 
     return open_websocket
 
@@ -141,20 +109,14 @@ def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | C
 
 _log = logging.getLogger(__name__)
 
-Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
-"""Handles a request of the host: gets its parameters, returns the result or raises a `SeraiError`."""
-
-OnNotification: TypeAlias = Callable[[str, Any], None]
-"""Handles a notification, given its method and its parameters."""
-
 
 class Connection:
-    """JSON-RPC over one transport. `run` has to be running for anything to happen.
+    """JSON-RPC over one WebSocket. `run` has to be running for anything to happen.
 
     Args:
-        transport: The carrier of the frames.
-        heard: Called with each notification, in order, by the task that reads.
-        handlers: Handlers of the host's requests, by method. Others are answered with -32601.
+        socket: The WebSocket. Each message is one text frame.
+        heard: Called with the method and parameters of each notification, in order, by the task that reads.
+        respond: Handles the host's requests, given the method and the parameters.
         ended: Called once at the end, before those who wait for answers get the error.
         codec: The codec of the protocol.
         most_requests: Most requests of ours at once; more wait.
@@ -162,17 +124,17 @@ class Connection:
 
     def __init__(
         self,
-        transport: Transport,
-        heard: OnNotification,
-        handlers: Mapping[str, Handler],
+        socket: ClientConnection,
+        heard: Callable[[str, Any], None],
+        respond: Callable[[str, Any], Awaitable[Any]],
         ended: Callable[[], None],
         *,
         codec: jsonrpc.LineCodec | jsonrpc.StrictCodec = CODEC,
         most_requests: int = 32,
     ) -> None:
-        self._transport = transport
+        self._socket = socket
         self._heard = heard
-        self._handlers = handlers
+        self._respond = respond
         self._ended = ended
         self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(codec)
         self._slots = asyncio.Semaphore(most_requests)
@@ -184,15 +146,15 @@ class Connection:
         """Carry messages until the connection is over. Returns the reason.
 
         Requests without an answer then raise that error. Cancelling ends the connection, too. The caller
-        closes the transport.
+        closes the WebSocket.
         """
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             try:
                 done.pop().result()
-            except ConnectionLost as lost:
-                self._over = lost
+            except ConnectionClosed as error:
+                self._over = _closed(error)
             return self._over or ConnectionLost("the connection ended")
         finally:
             self._over = self._over or ConnectionLost("this client ended the connection")
@@ -245,13 +207,13 @@ class Connection:
 
     async def _write(self) -> None:
         while True:
-            await self._transport.send(await self._outbox.get())
+            await self._socket.send(await self._outbox.get(), text=True)
 
     # -- receiving -----------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         while True:
-            match self._peer.receive(await self._transport.receive()):
+            match self._peer.receive(await self._socket.recv(decode=False)):
                 case jsonrpc.Answered(settle, result, error):
                     settle(result, error)
                 case jsonrpc.Notification(method=method, params=params):
@@ -268,13 +230,8 @@ class Connection:
                     _log.warning("the host answered an unknown request: %s", answer)
 
     async def _answer(self, request: jsonrpc.Request) -> None:
-        handler = self._handlers.get(request.method)
-        if handler is None:
-            problem = MethodNotFound(f"this client does not serve {request.method!r}")
-            self.send(self._peer.refuse(problem, request.id))
-            return
         try:
-            frame = self._peer.answer(request.id, await handler(request.params))
+            frame = self._peer.answer(request.id, await self._respond(request.method, request.params))
         except SeraiError as error:
             frame = self._peer.refuse(error, request.id)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens

@@ -12,22 +12,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from serai.ahp import types as t
 from serai.ahp.notifications import SessionSummaryChanges
-from serai.ahp.types import (
-    URI,
-    ContentRef,
-    ErrorInfo,
-    SessionInputRequest,
-    SessionSummary,
-    StringOrMarkdown,
-    ToolCallCancelledState,
-    ToolCallCompletedState,
-    ToolCallPendingConfirmationState,
-    ToolCallPendingResultConfirmationState,
-    ToolCallRunningState,
-    UsageInfo,
-    UserMessage,
-)
 from serai.errors import SeraiError
 
 __all__ = [
@@ -66,7 +52,7 @@ class TurnStarted(_TaggedEvent, frozen=True, tag="turn.started"):
     """The host has begun the turn."""
 
     turn_id: str
-    message: UserMessage
+    message: t.UserMessage
 
 
 class TextAdded(_TaggedEvent, frozen=True, tag="text"):
@@ -86,43 +72,43 @@ class ReasoningAdded(_TaggedEvent, frozen=True, tag="reasoning"):
 class ContentAdded(_TaggedEvent, frozen=True, tag="content"):
     """Content that is kept elsewhere; `Client.read` fetches it."""
 
-    content: ContentRef
+    content: t.ContentRef
 
 
 class NoticeGiven(_TaggedEvent, frozen=True, tag="notice"):
     """A notice that comes neither from the agent nor from a person."""
 
-    content: StringOrMarkdown
+    content: t.StringOrMarkdown
 
 
 class ToolWaiting(_TaggedEvent, frozen=True, tag="tool.waiting"):
     """A call that needs a confirmation: answer with `approve` or `deny`."""
 
-    call: ToolCallPendingConfirmationState
+    call: t.ToolCallPendingConfirmationState
 
 
 class ToolRunning(_TaggedEvent, frozen=True, tag="tool.running"):
     """A call that runs. The event comes again whenever the tool shows something new."""
 
-    call: ToolCallRunningState
+    call: t.ToolCallRunningState
 
 
 class ResultWaiting(_TaggedEvent, frozen=True, tag="tool.result_waiting"):
     """A result that needs a confirmation: answer with `confirm_result`."""
 
-    call: ToolCallPendingResultConfirmationState
+    call: t.ToolCallPendingResultConfirmationState
 
 
 class ToolFinished(_TaggedEvent, frozen=True, tag="tool.finished"):
     """A call that is over: it succeeded, failed, or did not run."""
 
-    call: ToolCallCompletedState | ToolCallCancelledState
+    call: t.ToolCallCompletedState | t.ToolCallCancelledState
 
 
 class QuestionAsked(_TaggedEvent, frozen=True, tag="question.asked"):
     """A question of the agent: answer with `answer` or `decline`."""
 
-    request: SessionInputRequest
+    request: t.SessionInputRequest
 
 
 class QuestionClosed(_TaggedEvent, frozen=True, tag="question.closed"):
@@ -134,7 +120,7 @@ class QuestionClosed(_TaggedEvent, frozen=True, tag="question.closed"):
 class UsageReported(_TaggedEvent, frozen=True, tag="usage"):
     """Usage of the turn so far."""
 
-    usage: UsageInfo
+    usage: t.UsageInfo
 
 
 class TurnEnded(_TaggedEvent, frozen=True, tag="turn.ended"):
@@ -142,7 +128,7 @@ class TurnEnded(_TaggedEvent, frozen=True, tag="turn.ended"):
 
     state: str
     """`complete`, `cancelled` or `error`; `removed` when someone truncated the session before it."""
-    error: ErrorInfo | None = None
+    error: t.ErrorInfo | None = None
 
 
 TurnEvent: TypeAlias = (
@@ -170,7 +156,7 @@ class Connected(_TaggedEvent, frozen=True, tag="connected"):
 
     how: str
     """`initialized`: for the first time; `replayed`: nothing was missed; `snapshots`: with fresh states."""
-    lost: tuple[URI, ...] = ()
+    lost: tuple[t.URI, ...] = ()
     """Followed channels that do not exist any more."""
 
 
@@ -185,19 +171,19 @@ class Disconnected(_TaggedEvent, frozen=True, tag="disconnected"):
 class SessionAdded(_TaggedEvent, frozen=True, tag="session.added"):
     """There is a new session on the host."""
 
-    summary: SessionSummary
+    summary: t.SessionSummary
 
 
 class SessionRemoved(_TaggedEvent, frozen=True, tag="session.removed"):
     """A session is gone."""
 
-    session: URI
+    session: t.URI
 
 
 class SessionChanged(_TaggedEvent, frozen=True, tag="session.changed"):
     """The summary of a session has changed."""
 
-    session: URI
+    session: t.URI
     changes: SessionSummaryChanges
 
 

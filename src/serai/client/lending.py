@@ -14,21 +14,9 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
-from serai.ahp import actions as a, commands as c
+from serai.ahp import actions as a, commands as c, types as t
 from serai.ahp.commands import AhpErrorCode
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import (
-    URI,
-    ClientPluginCustomization,
-    ToolCallCancellationReason,
-    ToolCallError,
-    ToolCallPendingConfirmationState,
-    ToolCallResult,
-    ToolCallRunningState,
-    ToolCallState,
-    ToolDefinition,
-    ToolResultTextContent,
-)
 from serai.errors import ProtocolError, Rejected, SeraiError
 
 __all__ = ["ClientPlugin", "ClientTool"]
@@ -41,15 +29,15 @@ _log = logging.getLogger(__name__)
 class ClientTool(Struct, frozen=True):
     """A tool of this client, for the agent of a session."""
 
-    definition: ToolDefinition
+    definition: t.ToolDefinition
     """Description for the agent."""
-    run: Callable[[Any], Awaitable[str | ToolCallResult]]
+    run: Callable[[Any], Awaitable[str | t.ToolCallResult]]
     """Runs the tool with the parsed input of a call, or with its text if that is not JSON. The agent gets the
     message of an error. It is cancelled if the call ends before."""
 
 
-_Open: TypeAlias = ToolCallPendingConfirmationState | ToolCallRunningState
-_OPEN = (ToolCallPendingConfirmationState, ToolCallRunningState)
+_Open: TypeAlias = t.ToolCallPendingConfirmationState | t.ToolCallRunningState
+_OPEN = (t.ToolCallPendingConfirmationState, t.ToolCallRunningState)
 
 
 class Lender:
@@ -91,7 +79,7 @@ class Lender:
         for task in answering.values():
             task.cancel()
 
-    def _take_up(self, turn_id: str, calls: Iterable[ToolCallState]) -> None:
+    def _take_up(self, turn_id: str, calls: Iterable[t.ToolCallState]) -> None:
         for call in calls:
             if not isinstance(call, _OPEN) or call.tool_client_id != self._client_id:
                 continue
@@ -101,7 +89,7 @@ class Lender:
                 continue
             if tool is None:
                 self._answering[key] = self._spawn(self._refuse(turn_id, call))
-            elif isinstance(call, ToolCallRunningState):
+            elif isinstance(call, t.ToolCallRunningState):
                 self._answering[key] = self._spawn(self._run(turn_id, call, tool))
 
     def _let_go(self, session: LiveSession) -> None:
@@ -113,15 +101,15 @@ class Lender:
                 del self._answering[key]
                 task.cancel()
 
-    async def _run(self, turn_id: str, call: ToolCallRunningState, tool: ClientTool) -> None:
+    async def _run(self, turn_id: str, call: t.ToolCallRunningState, tool: ClientTool) -> None:
         try:
             result = await tool.run(_input(call.tool_input))
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent waits for an answer
             _log.warning("the tool %s failed", call.tool_name, exc_info=True)
             result = _failed(str(error) or type(error).__name__)
         if isinstance(result, str):
-            content = ToolResultTextContent(text=result)
-            result = ToolCallResult(
+            content = t.ToolResultTextContent(text=result)
+            result = t.ToolCallResult(
                 success=True, past_tense_message=f"Ran {call.display_name}", content=[content]
             )
         await self._complete(turn_id, call, result)
@@ -132,7 +120,7 @@ class Lender:
             turn_id=turn_id,
             tool_call_id=call.tool_call_id,
             approved=False,
-            reason=ToolCallCancellationReason.DENIED.value,
+            reason=t.ToolCallCancellationReason.DENIED.value,
             reason_message=why,
         )
         try:
@@ -143,7 +131,7 @@ class Lender:
         except SeraiError as error:
             _log.warning("a call of %s could not be denied: %s", call.tool_name, error)
 
-    async def _complete(self, turn_id: str, call: _Open, result: ToolCallResult) -> None:
+    async def _complete(self, turn_id: str, call: _Open, result: t.ToolCallResult) -> None:
         done = a.SessionToolCallCompleteAction(turn_id=turn_id, tool_call_id=call.tool_call_id, result=result)
         try:
             await self._dispatch(done)
@@ -158,9 +146,9 @@ def _input(text: str | None) -> Any:
         return text
 
 
-def _failed(why: str) -> ToolCallResult:
-    return ToolCallResult(
-        success=False, past_tense_message="The tool did not do it", error=ToolCallError(message=why)
+def _failed(why: str) -> t.ToolCallResult:
+    return t.ToolCallResult(
+        success=False, past_tense_message="The tool did not do it", error=t.ToolCallError(message=why)
     )
 
 
@@ -176,59 +164,44 @@ class ClientPlugin(Struct, frozen=True):
     """Content of each file, by its path: `skills/polish/SKILL.md`, `agents/reviewer.md` and so on."""
     enabled: bool = True
 
-    @property
-    def nonce(self) -> str:
-        """Digest of the content: a host that has read this version does not read it again."""
+    def customization(self, uri: t.URI) -> t.ClientPluginCustomization:
+        """Return this plugin in the form of AHP. By the nonce a host knows files that it has read."""
         content = msgspec.msgpack.encode(sorted(self.files.items()))
-        return hashlib.blake2b(content, digest_size=16).hexdigest()
+        nonce = hashlib.blake2b(content, digest_size=16).hexdigest()
+        return t.ClientPluginCustomization(id=uri, uri=uri, name=self.name, enabled=self.enabled, nonce=nonce)
 
 
-class Shelf:
-    """The plugins that a client has published for the host to read, by URI."""
+Plugins: TypeAlias = dict[t.URI, ClientPlugin]
+"""Plugins by the URIs under which the host reads them."""
 
-    def __init__(self, client_id: str) -> None:
-        self._base = f"serai-plugin://{quote(client_id, safe='')}"
-        self._plugins: dict[URI, ClientPlugin] = {}
 
-    def put(self, session: URI, plugins: Sequence[ClientPlugin]) -> list[ClientPluginCustomization]:
-        """Replace the plugins of a session. Returns them in the form of AHP.
+def placed(plugins: Sequence[ClientPlugin], client_id: str, session: t.URI) -> Plugins:
+    """Return the plugins of a session by URI.
 
-        Raises:
-            ValueError: Two of them have the same name.
-        """
-        base = f"{self._base}/{quote(session, safe='')}/"
-        placed = {f"{base}{quote(plugin.name, safe='')}": plugin for plugin in plugins}
-        if len(placed) != len(plugins):
-            raise ValueError("two plugins of a session have the same name")
-        others = {uri: plugin for uri, plugin in self._plugins.items() if not uri.startswith(base)}
-        self._plugins = others | placed
-        return [
-            ClientPluginCustomization(
-                id=uri, uri=uri, name=plugin.name, enabled=plugin.enabled, nonce=plugin.nonce
-            )
-            for uri, plugin in placed.items()
-        ]
+    Raises:
+        ValueError: Two of them have the same name.
+    """
+    base = f"serai-plugin://{quote(client_id, safe='')}/{quote(session, safe='')}"
+    found = {f"{base}/{quote(plugin.name, safe='')}": plugin for plugin in plugins}
+    if len(found) != len(plugins):
+        raise ValueError("two plugins of a session have the same name")
+    return found
 
-    def answer(self, params: Any) -> c.ResourceReadResult | c.ResourceListResult | None:
-        """Answer a request of the host; `None` if it is not about a plugin.
 
-        Raises:
-            ProtocolError: The plugin has no such file or folder.
-        """
-        match params:
-            case c.ResourceReadParams(uri=uri) if found := self._find(uri):
-                return _read(*found)
-            case c.ResourceListParams(uri=uri) if found := self._find(uri):
-                return _list(*found)
-            case _:
-                return None
+def answer_about(
+    published: Iterable[Plugins], params: Any
+) -> c.ResourceReadResult | c.ResourceListResult | None:
+    """Answer a request of the host; `None` if it is not about a published plugin.
 
-    def _find(self, uri: URI) -> tuple[ClientPlugin, str] | None:
-        """Return the plugin of a URI, and the path in it."""
-        for base, plugin in self._plugins.items():
-            if uri == base or uri.startswith(f"{base}/"):
-                return plugin, unquote(uri.removeprefix(base)).strip("/")
-        return None
+    Raises:
+        ProtocolError: The plugin has no such file or folder.
+    """
+    if isinstance(params, c.ResourceReadParams | c.ResourceListParams):
+        for base, plugin in (found for plugins in published for found in plugins.items()):
+            if f"{params.uri}/".startswith(f"{base}/"):
+                path = unquote(params.uri.removeprefix(base)).strip("/")
+                return (_read if isinstance(params, c.ResourceReadParams) else _list)(plugin, path)
+    return None
 
 
 def _read(plugin: ClientPlugin, path: str) -> c.ResourceReadResult:

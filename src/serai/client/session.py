@@ -14,24 +14,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from serai.ahp import actions as a, commands as c
+from serai.ahp import actions as a, commands as c, types as t
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import (
-    URI,
-    MessageAttachment,
-    PendingMessageKind,
-    SessionActiveClient,
-    SessionInputResponseKind,
-    SessionLifecycle,
-    SessionState,
-    ToolCallCancellationReason,
-    ToolCallConfirmationReason,
-    UserMessage,
-)
 from serai.client.address import HostAddress
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.events import QuestionAsked, QuestionClosed
-from serai.client.lending import ClientPlugin, ClientTool, Lender
+from serai.client.lending import ClientPlugin, ClientTool, Lender, Plugins, placed
 from serai.client.session_events import opened, session_events
 from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import ConnectionLost, Rejected, SeraiError, SessionFailed, SessionGone
@@ -51,14 +39,13 @@ _GROWING = (a.SessionDeltaAction, a.SessionReasoningAction, a.SessionToolCallDel
 class SessionClient:
     """One session that a client follows. Made by `Client.create_session` and `Client.open_session`."""
 
-    def __init__(self, client: Client, uri: URI) -> None:
+    def __init__(self, client: Client, uri: t.URI) -> None:
         self.uri = uri
         self._client = client
         self._lender = Lender(client.client_id, self.dispatch, client.spawn)
-        self._plugins: tuple[ClientPlugin, ...] = ()
         self._display_name: str | None = None
         self._streams: list[TurnStream] = []
-        self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
+        self._waiting: list[tuple[Callable[[t.SessionState], bool], asyncio.Future[t.SessionState]]] = []
         self._end: SeraiError | None = None
         """Reason why it is not followed any more."""
 
@@ -70,7 +57,7 @@ class SessionClient:
         return self.uri.rpartition("/")[2]
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> t.SessionState:
         """The session's confirmed state, with this client's own actions on top.
 
         After the client was closed, it is the last known state.
@@ -79,7 +66,7 @@ class SessionClient:
             SessionGone: The session is not followed any more.
         """
         state = self._client.state(self.uri)
-        if not isinstance(state, SessionState):
+        if not isinstance(state, t.SessionState):
             raise self._gone()
         return state
 
@@ -94,7 +81,7 @@ class SessionClient:
         turn = self._live().turn
         return turn.id if turn is not None else None
 
-    async def until(self, condition: Callable[[SessionState], bool]) -> SessionState:
+    async def until(self, condition: Callable[[t.SessionState], bool]) -> t.SessionState:
         """Wait until the state meets a condition, and return it. It is not checked for every piece of text.
 
         Raises:
@@ -106,7 +93,7 @@ class SessionClient:
         state = self.state
         if condition(state):
             return state
-        found: asyncio.Future[SessionState] = asyncio.get_running_loop().create_future()
+        found: asyncio.Future[t.SessionState] = asyncio.get_running_loop().create_future()
         waiting = condition, found
         self._waiting.append(waiting)
         try:
@@ -115,14 +102,14 @@ class SessionClient:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
 
-    async def ready(self) -> SessionState:
+    async def ready(self) -> t.SessionState:
         """Wait until the session's agent is ready.
 
         Raises:
             SessionFailed: The agent did not start.
         """
-        state = await self.until(lambda state: state.lifecycle != SessionLifecycle.CREATING)
-        if state.lifecycle == SessionLifecycle.CREATION_FAILED:
+        state = await self.until(lambda state: state.lifecycle != t.SessionLifecycle.CREATING)
+        if state.lifecycle == t.SessionLifecycle.CREATION_FAILED:
             error = state.creation_error
             raise SessionFailed(
                 error.message if error else "the host does not say why",
@@ -132,7 +119,7 @@ class SessionClient:
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    async def prompt(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> TurnStream:
+    async def prompt(self, text: str, *, attachments: Sequence[t.MessageAttachment] = ()) -> TurnStream:
         """Send a message to the agent, and follow the turn that it starts."""
         turn_id = str(uuid.uuid4())
         stream = self._new_stream(turn_id)
@@ -148,7 +135,7 @@ class SessionClient:
         return await self.prompt(text)
 
     async def begin_turn(
-        self, text: str, *, attachments: Sequence[MessageAttachment] = (), turn_id: str | None = None
+        self, text: str, *, attachments: Sequence[t.MessageAttachment] = (), turn_id: str | None = None
     ) -> str:
         """Send a message to the agent without following the turn. Returns the turn's id."""
         turn_id = turn_id or str(uuid.uuid4())
@@ -269,7 +256,7 @@ class SessionClient:
                 turn_id=self._running(),
                 tool_call_id=call_id,
                 approved=True,
-                confirmed=ToolCallConfirmationReason.USER_ACTION.value,
+                confirmed=t.ToolCallConfirmationReason.USER_ACTION.value,
                 selected_option_id=option,
                 edited_tool_input=edited_input,
             )
@@ -296,9 +283,9 @@ class SessionClient:
                 turn_id=self._running(),
                 tool_call_id=call_id,
                 approved=False,
-                reason=ToolCallCancellationReason.DENIED.value,
+                reason=t.ToolCallCancellationReason.DENIED.value,
                 reason_message=reason,
-                user_suggestion=UserMessage(text=suggestion) if suggestion else None,
+                user_suggestion=t.UserMessage(text=suggestion) if suggestion else None,
                 selected_option_id=option,
             )
         )
@@ -320,12 +307,8 @@ class SessionClient:
             tools: The tools, with different names.
             display_name: The client's name for people.
         """
-        before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
-        try:
-            await self._take_part(self._plugins, display_name)
-        except Rejected:
-            self._lender.tools = before
-            raise
+        lent = {tool.definition.name: tool for tool in tools}
+        await self._take_part(lent, self._client.published.get(self.uri, {}), display_name)
 
     async def publish(self, *plugins: ClientPlugin, display_name: str | None = None) -> None:
         """Publish plugins of this client, in place of earlier ones; without any, stop publishing.
@@ -341,27 +324,31 @@ class SessionClient:
             ValueError: Two of them have the same name.
             Rejected: Another client lends its tools to this session, or publishes something.
         """
-        await self._take_part(plugins, display_name)
+        published = placed(plugins, self._client.client_id, self.uri)
+        await self._take_part(self._lender.tools, published, display_name)
 
-    async def _take_part(self, plugins: tuple[ClientPlugin, ...], display_name: str | None) -> None:
-        """Be the active client, with the lent tools and these plugins; without both, stop being it."""
-        shelf, name = self._client.shelf, display_name or self._display_name
-        published = shelf.put(self.uri, plugins)
-        active = SessionActiveClient(
-            client_id=self._client.client_id,
+    async def _take_part(
+        self, tools: dict[str, ClientTool], plugins: Plugins, display_name: str | None
+    ) -> None:
+        """Be the active client, with these tools and plugins; without both, stop being it."""
+        client, name = self._client, display_name or self._display_name
+        active = t.SessionActiveClient(
+            client_id=client.client_id,
             display_name=name,
-            tools=[tool.definition for tool in self._lender.tools.values()],
-            customizations=published or None,
+            tools=[tool.definition for tool in tools.values()],
+            customizations=[plugin.customization(uri) for uri, plugin in plugins.items()] or None,
         )
-        has_something = bool(active.tools or published)
+        # The host may call a tool, or read a plugin, before it has confirmed the action.
+        before = self._lender.tools, client.published.get(self.uri, {})
+        self._lender.tools, client.published[self.uri] = tools, plugins
         try:
             await self.dispatch(
-                a.SessionActiveClientChangedAction(active_client=active if has_something else None)
+                a.SessionActiveClientChangedAction(active_client=active if tools or plugins else None)
             )
         except Rejected:
-            shelf.put(self.uri, self._plugins)
+            self._lender.tools, client.published[self.uri] = before
             raise
-        self._plugins, self._display_name = plugins, name
+        self._display_name = name
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -379,32 +366,32 @@ class SessionClient:
         await self.dispatch(
             a.SessionInputCompletedAction(
                 request_id=request_id,
-                response=SessionInputResponseKind.ACCEPT.value,
+                response=t.SessionInputResponseKind.ACCEPT.value,
                 answers=answers_to(request, answers or {}) or None,
             )
         )
 
     async def decline(self, request_id: str, *, cancel: bool = False) -> None:
         """Decline to answer; with `cancel`, without a decision."""
-        response = SessionInputResponseKind.CANCEL if cancel else SessionInputResponseKind.DECLINE
+        response = t.SessionInputResponseKind.CANCEL if cancel else t.SessionInputResponseKind.DECLINE
         await self.dispatch(a.SessionInputCompletedAction(request_id=request_id, response=response.value))
 
     # -- queued messages -----------------------------------------------------------------------------------
 
-    async def queue(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
+    async def queue(self, text: str, *, attachments: Sequence[t.MessageAttachment] = ()) -> str:
         """Queue a message for after the running turn; an idle session takes it at once. Returns its id."""
-        return await self._queue(PendingMessageKind.QUEUED, text, attachments)
+        return await self._queue(t.PendingMessageKind.QUEUED, text, attachments)
 
-    async def steer(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
+    async def steer(self, text: str, *, attachments: Sequence[t.MessageAttachment] = ()) -> str:
         """Queue a message for the running turn, which takes it at its next step. Returns its id."""
-        return await self._queue(PendingMessageKind.STEERING, text, attachments)
+        return await self._queue(t.PendingMessageKind.STEERING, text, attachments)
 
-    async def unqueue(self, message_id: str, *, kind: str = PendingMessageKind.QUEUED.value) -> None:
+    async def unqueue(self, message_id: str, *, kind: str = t.PendingMessageKind.QUEUED.value) -> None:
         """Take back a queued message."""
         await self.dispatch(a.SessionPendingMessageRemovedAction(kind=kind, id=message_id))
 
     async def _queue(
-        self, kind: PendingMessageKind, text: str, attachments: Sequence[MessageAttachment]
+        self, kind: t.PendingMessageKind, text: str, attachments: Sequence[t.MessageAttachment]
     ) -> str:
         message_id = str(uuid.uuid4())
         message = _message(text, attachments)
@@ -504,7 +491,7 @@ class SessionClient:
             if not found.done():
                 found.set_exception(error)
         self._lender.stop()
-        self._client.shelf.put(self.uri, ())
+        self._client.published.pop(self.uri, None)
 
     def _look(self) -> None:
         if not self._waiting:
@@ -540,5 +527,5 @@ class SessionClient:
         return turn_id
 
 
-def _message(text: str, attachments: Sequence[MessageAttachment]) -> UserMessage:
-    return UserMessage(text=text, attachments=list(attachments) or None)
+def _message(text: str, attachments: Sequence[t.MessageAttachment]) -> t.UserMessage:
+    return t.UserMessage(text=text, attachments=list(attachments) or None)

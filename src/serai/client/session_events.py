@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from serai.client.address import HostAddress
-from serai.client.connection import refusal
-from serai.client.reconnect import Delays
+from serai.client.connection import Delays, refusal
 from serai.errors import ConnectionLost, InvalidParams, SeraiError, SessionGone
 from serai.session.events import SessionEvent, SessionEventType, read_event
 

@@ -13,28 +13,9 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from serai.ahp import actions as a
+from serai.ahp import actions as a, types as t
 from serai.ahp.reducers import LiveSession
 from serai.ahp.reducers.turn import LiveTurn
-from serai.ahp.types import (
-    ErrorInfo,
-    MarkdownResponsePart,
-    ReasoningResponsePart,
-    ResourceResponsePart,
-    ResponsePart,
-    SessionInputRequest,
-    SystemNotificationResponsePart,
-    ToolCallCancelledState,
-    ToolCallCompletedState,
-    ToolCallPendingConfirmationState,
-    ToolCallPendingResultConfirmationState,
-    ToolCallResponsePart,
-    ToolCallRunningState,
-    ToolCallState,
-    Turn,
-    TurnState,
-    UsageInfo,
-)
 from serai.ahp.wire import Unknown
 from serai.client.events import (
     ClosableQueue,
@@ -62,7 +43,7 @@ class OpenQuestions:
     """The open questions that a reader knows of."""
 
     def __init__(self) -> None:
-        self._known: dict[str, SessionInputRequest] = {}
+        self._known: dict[str, t.SessionInputRequest] = {}
 
     def has_news(self, session: LiveSession) -> bool:
         """Tell whether `update` would return events."""
@@ -82,7 +63,7 @@ class OpenQuestions:
         yield from map(QuestionClosed, known)
 
 
-def _questions(session: LiveSession) -> dict[str, SessionInputRequest]:
+def _questions(session: LiveSession) -> dict[str, t.SessionInputRequest]:
     """Return the open questions without drafts of answers: a draft does not make it another question."""
     return {request.id: replace(request, answers=None) for request in session.head.input_requests or ()}
 
@@ -101,7 +82,7 @@ _InTurn: TypeAlias = (
     | a.SessionUsageAction
     | a.ToolCallActionBase
 )
-_TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
+_TEXT = {t.MarkdownResponsePart: TextAdded, t.ReasoningResponsePart: ReasoningAdded}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +92,19 @@ class TurnResult:
     id: str
     state: str
     """`complete`, `cancelled`, `error` or `removed`."""
-    error: ErrorInfo | None = None
-    parts: tuple[ResponsePart, ...] = ()
-    usage: UsageInfo | None = None
+    error: t.ErrorInfo | None = None
+    parts: tuple[t.ResponsePart, ...] = ()
+    usage: t.UsageInfo | None = None
 
     @property
     def ok(self) -> bool:
         """True when the agent completed the turn."""
-        return self.state == TurnState.COMPLETE
+        return self.state == t.TurnState.COMPLETE
 
     @property
     def text(self) -> str:
         """The answer: all Markdown parts, with an empty line between them."""
-        texts = (part.content for part in self.parts if isinstance(part, MarkdownResponsePart))
+        texts = (part.content for part in self.parts if isinstance(part, t.MarkdownResponsePart))
         return "\n\n".join(text for text in texts if text)
 
 
@@ -145,10 +126,10 @@ class TurnStream:
         """Number of characters of each part that were sent."""
         self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
         """By part id: the first part that has it, and the event for a delta to it."""
-        self._calls: dict[str, ToolCallState] = {}
+        self._calls: dict[str, t.ToolCallState] = {}
         """By tool call id: the call as it was sent last."""
         self._questions = OpenQuestions()
-        self._usage: UsageInfo | None = None
+        self._usage: t.UsageInfo | None = None
 
     def __aiter__(self) -> TurnStream:
         return self
@@ -204,12 +185,12 @@ class TurnStream:
         if not self._is_started:
             self._is_started = True
             self._put(TurnStarted(self.id, turn.user_message))
-        parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
+        parts = turn.response_parts if isinstance(turn, t.Turn) else turn.parts()
         for position, part in enumerate(parts):
             self._part(position, part)
         if turn.usage is not None:
             self._used(turn.usage)
-        if isinstance(turn, Turn):
+        if isinstance(turn, t.Turn):
             self._put(*self._questions.close())
             self._end(TurnResult(self.id, turn.state, turn.error, tuple(turn.response_parts), turn.usage))
         else:
@@ -258,44 +239,44 @@ class TurnStream:
             self._sent[position] += len(action.content)
             self._put(event(action.part_id, action.content))
 
-    def _part(self, position: int, part: ResponsePart) -> None:
+    def _part(self, position: int, part: t.ResponsePart) -> None:
         """Send what is new in a part: all of it, if the part itself is new."""
         is_new = position == len(self._sent)
         if is_new:
             self._sent.append(0)
         match part:
-            case MarkdownResponsePart() | ReasoningResponsePart():
+            case t.MarkdownResponsePart() | t.ReasoningResponsePart():
                 event = _TEXT[type(part)]
                 self._texts.setdefault(part.id, (position, event))
                 sent, self._sent[position] = self._sent[position], len(part.content)
                 if len(part.content) > sent:
                     self._put(event(part.id, part.content[sent:]))
-            case ToolCallResponsePart(tool_call=call):
+            case t.ToolCallResponsePart(tool_call=call):
                 self._call(call)
-            case ResourceResponsePart() if is_new:
+            case t.ResourceResponsePart() if is_new:
                 self._put(ContentAdded(part))
-            case SystemNotificationResponsePart() if is_new:
+            case t.SystemNotificationResponsePart() if is_new:
                 self._put(NoticeGiven(part.content))
             case _:
                 pass
 
-    def _call(self, call: ToolCallState) -> None:
+    def _call(self, call: t.ToolCallState) -> None:
         if isinstance(call, Unknown) or self._calls.get(call.tool_call_id) == call:
             return
         self._calls[call.tool_call_id] = call
         match call:
-            case ToolCallPendingConfirmationState():
+            case t.ToolCallPendingConfirmationState():
                 self._put(ToolWaiting(call))
-            case ToolCallRunningState():
+            case t.ToolCallRunningState():
                 self._put(ToolRunning(call))
-            case ToolCallPendingResultConfirmationState():
+            case t.ToolCallPendingResultConfirmationState():
                 self._put(ResultWaiting(call))
-            case ToolCallCompletedState() | ToolCallCancelledState():
+            case t.ToolCallCompletedState() | t.ToolCallCancelledState():
                 self._put(ToolFinished(call))
             case _:
                 pass  # its input is still being written
 
-    def _used(self, usage: UsageInfo) -> None:
+    def _used(self, usage: t.UsageInfo) -> None:
         if usage != self._usage:
             self._usage = usage
             self._put(UsageReported(usage))

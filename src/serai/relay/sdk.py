@@ -17,17 +17,25 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
-from functools import partial, partialmethod
+from functools import partialmethod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
+from websockets.asyncio.client import ClientConnection
 
 from serai import contract as c
 from serai.client.address import find_address
-from serai.client.connection import Connection, Transport, websocket_opener
-from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
+from serai.client.connection import Connection, websocket_opener
+from serai.errors import (
+    CapabilityUnsupported,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    RelayError,
+    SeraiError,
+)
 from serai.relay.links import CODEC, MOST_UNDER_WAY
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
@@ -72,16 +80,16 @@ class Relay:
     """The relay, for a program.
 
     Args:
-        transport: What carries the frames.
+        socket: The WebSocket to the host.
     """
 
     events = events
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, socket: ClientConnection) -> None:
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
         """The methods for messages, under the names of the pages: `relay.messages.send`."""
-        self._transport = transport
+        self._socket = socket
         self._subscribing: set[asyncio.Task[Any]] = set()
         """The subscriptions that do not receive anything yet."""
         self._listening: set[asyncio.Task[Any]] = set()
@@ -90,9 +98,9 @@ class Relay:
         self.registrations: dict[str, Registration] = {}
         """The sessions that are registered over this connection, by their handles."""
         self._connection = Connection(
-            transport,
+            socket,
             self._on_notification,
-            {method: partial(self._on_request, method) for method in _ASKED},
+            self._on_request,
             self._ended,
             codec=CODEC,
             most_requests=MOST_UNDER_WAY,
@@ -127,7 +135,7 @@ class Relay:
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
-        await self._transport.close()
+        await self._socket.close()
         self._running.cancel()
         await self.closed()
 
@@ -179,6 +187,8 @@ class Relay:
 
     async def _on_request(self, method: str, params: Any) -> Any:
         """Let the session, or the action's handler, answer the relay. Exceptions become the answer."""
+        if method not in _ASKED:
+            raise MethodNotFound(f"this client does not serve {method!r}")
         try:
             if method == "actions.run":
                 return await self._run_action(c.convert(params, c.ActionRunParams))

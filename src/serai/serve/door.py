@@ -128,33 +128,27 @@ class PortDoor:
             task.add_done_callback(self._welcoming.discard)
 
 
-def http_class(strangers: Strangers) -> type[H11Protocol]:
-    """Return a class for uvicorn's `http=`: each connection begins as a stranger's.
+class StrangersHttp(H11Protocol):
+    """A connection for uvicorn, which begins as a stranger's.
 
     Requests find the transport in `scope["state"]`, so that it is removed from the strangers once it has
     shown a token.
     """
 
-    class StrangersHttp(H11Protocol):
-        def __init__(
-            self,
-            config: Config,
-            server_state: ServerState,
-            app_state: dict[str, Any],
-            _loop: asyncio.AbstractEventLoop | None = None,
-        ) -> None:
-            super().__init__(config, server_state, {**app_state}, _loop)
+    def __init__(self, config: Config, server_state: ServerState, strangers: Strangers) -> None:
+        super().__init__(config, server_state, {})
+        self._strangers = strangers
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self.app_state["transport"] = transport
-            strangers.enter(transport)
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection as a stranger's."""
+        super().connection_made(transport)
+        self.app_state["transport"] = transport
+        self._strangers.enter(transport)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            strangers.leave(self.transport)
-            super().connection_lost(exc)
-
-    return StrangersHttp
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._strangers.leave(self.transport)
+        super().connection_lost(exc)
 
 
 def raise_descriptor_limit() -> None:

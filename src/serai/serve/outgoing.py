@@ -87,7 +87,6 @@ class Outgoing:
         "_handed",
         "_in_pieces",
         "_is_open",
-        "_outbox",
         "_paused",
         "_pieces_in_turn",
         "_rest",
@@ -99,6 +98,7 @@ class Outgoing:
         "_writable",
         "_written",
         "farewell",
+        "outbox",
         "transport",
     )
 
@@ -114,12 +114,13 @@ class Outgoing:
         self.transport = transport
         self.farewell = b""
         """The close frame, until it is written: it comes after all that waits."""
+        self.outbox = Outbox()
+        """The waiting frames, without the rest of a buffer that was begun."""
         self._ticker = ticker
         self._bound = bound
         self._close = close
         self._ticked = ticked
         self._is_open = True
-        self._outbox = Outbox()
         # The rest of a buffer whose beginning was written: nothing may come in between.
         self._rest = _NOTHING
         self._paused = True
@@ -171,14 +172,14 @@ class Outgoing:
             except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
                 _give_up(self, error)
         elif self._is_open:
-            self._outbox.put(frames)
+            self.outbox.put(frames)
             self._wait_for_tick()
             self._enforce_bound()
 
     def respond(self, frames: bytes) -> None:
         """Write an answer to a request: as `send`, in the same order, but not counted against the bound."""
         if self._is_open:
-            self._outbox.put_asked(frames)
+            self.outbox.put_asked(frames)
             self._wait_for_tick()
 
     async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
@@ -190,7 +191,7 @@ class Outgoing:
         """
         async with self._pieces_in_turn:
             self.flush()
-            while self._is_open and (self._rest or self._outbox.waiting):
+            while self._is_open and (self._rest or self.outbox.waiting):
                 await self._writable.wait()
                 self.flush()
             if not self._is_open:
@@ -214,7 +215,7 @@ class Outgoing:
 
     def flush(self) -> None:
         """Write all waiting frames now; on a closing connection, the farewell after them."""
-        outbox, transport = self._outbox, self.transport
+        outbox, transport = self.outbox, self.transport
         waiting = outbox.waiting
         if self._in_pieces:
             if not self._paused and (controls := outbox.take_first()):
@@ -235,7 +236,7 @@ class Outgoing:
     def _next(self) -> bytes | memoryview:
         """Return the data of one write: joined buffers, or a slice of a longer one."""
         if not self._rest:
-            data = self._outbox.take(_WRITE)
+            data = self.outbox.take(_WRITE)
             if len(data) <= _WRITE:
                 return data
             self._rest = memoryview(data)
@@ -265,7 +266,7 @@ class Outgoing:
     def put_control(self, frames: bytes) -> None:
         """Write frames that go before all others: a ping, or the answer to one."""
         if self._is_open:
-            self._outbox.put_first(frames)
+            self.outbox.put_first(frames)
             self._wait_for_tick()
             self._enforce_bound()
 
@@ -274,23 +275,14 @@ class Outgoing:
         self._is_open = False
         self._in_pieces = False
         if self._half_out:
-            self._outbox.clear()
+            self.outbox.clear()
         self._straight_after = _NEVER
         self._writable.set()  # waiting writers find that the connection is not open
 
-    def clear(self) -> None:
-        """Throw away all waiting frames, but not the rest of a buffer that was begun."""
-        self._outbox.clear()
-
     def drop(self) -> None:
         """Throw away everything, because the transport is gone."""
-        self._outbox.clear()
+        self.outbox.clear()
         self._rest, self.farewell = _NOTHING, b""
-
-    @property
-    def asked(self) -> int:
-        """Waiting bytes of answers."""
-        return self._outbox.asked
 
     @property
     def taken(self) -> int:
@@ -316,8 +308,8 @@ class Outgoing:
 
     def _enforce_bound(self) -> None:
         """Close the connection of a client that reads too slowly."""
-        if self._outbox.unasked > self._bound:
+        if self.outbox.unasked > self._bound:
             self.flush()
-            if self._outbox.unasked > self._bound:
-                self._outbox.clear()
+            if self.outbox.unasked > self._bound:
+                self.outbox.clear()
                 self._close(4408, "read too slowly")

@@ -13,19 +13,22 @@ import math
 import socket
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 from starlette.routing import BaseRoute
+from uvicorn.server import ServerState
 
 from serai.config.settings import Settings
 from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.serve import Limits
-from serai.serve.door import PortDoor, Strangers, http_class
+from serai.serve.door import PortDoor, Strangers, StrangersHttp
 from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
-from serai.serve.websocket import PeerFactory, websocket_class
+from serai.serve.outgoing import Ticker
+from serai.serve.websocket import PeerFactory, WebSocket
 
 
 async def serve_port(
@@ -75,11 +78,16 @@ async def serve_port(
             allowed_origins=settings.allowed_origins,
             roles=roles,
         )
-        strangers = Strangers(limits)
+        strangers, ticker = Strangers(limits), Ticker()
+
+        def upgraded(server_state: ServerState, **_: object) -> WebSocket:
+            connections = cast("set[Any]", server_state.connections)
+            return WebSocket(guard, peer_factory, limits, connections, ticker, strangers.leave)
+
         config = uvicorn.Config(
             create_app(guard, readiness, strangers.leave, routes),
-            http=http_class(strangers),
-            ws=websocket_class(guard, peer_factory, limits, strangers.leave),
+            http="h11",
+            ws=cast("type[asyncio.Protocol]", upgraded),
             loop="none",
             lifespan="off",
             interface="asgi3",
@@ -115,12 +123,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and report it."""
-
-        def create_protocol() -> asyncio.Protocol:
-            made = self.config.http_protocol_class
-            return made(config=self.config, server_state=self.server_state, app_state={})  # type: ignore[call-arg]
-
-        doors = [PortDoor(one, create_protocol, self._strangers) for one in sockets or ()]
+        accepted = partial(StrangersHttp, self.config, self.server_state, self._strangers)
+        doors = [PortDoor(one, accepted, self._strangers) for one in sockets or ()]
         self.servers = cast("list[asyncio.Server]", doors)  # uvicorn does nothing but close them
         try:
             self._on_started()

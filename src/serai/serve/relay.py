@@ -10,6 +10,7 @@ stable `code`, a `message`, and a `remedy` where there is one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -83,10 +84,8 @@ def relay_routes(workspace: Workspace) -> list[Route]:
             answer = Failure(id=call_id, error=refusal_of(error))
         return Response(CODEC.encode(answer), media_type="application/json")
 
-    async def link(request: HttpRequest) -> Response:
-        return await _redeem(workspace, request)
-
-    return [Route("/relay", post, methods=["POST"]), Route("/link", link, methods=["POST"])]
+    redeem = partial(_redeem, workspace)
+    return [Route("/relay", post, methods=["POST"]), Route("/link", redeem, methods=["POST"])]
 
 
 class RelayPeer(HostEnd):

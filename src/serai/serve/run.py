@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakSet
 
@@ -43,27 +44,17 @@ class Joining(Protocol):
         ...
 
 
-class Peers:
-    """The peers on the WebSockets of a host.
+def peer_of(workspace: Workspace, links: WeakSet[WebSocket], link: WebSocket) -> SocketPeer:
+    """Return the peer for a new connection, which joins the others."""
+    links.add(link)
+    return RelayPeer(workspace, link) if link.path == "/relay" else ahp_peer(workspace.host, link)
 
-    Args:
-        workspace: The relay of the host.
-    """
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._links: WeakSet[WebSocket] = WeakSet()
-
-    def peer_of(self, link: WebSocket) -> SocketPeer:
-        """Return the peer for a new connection."""
-        self._links.add(link)
-        is_relay = link.path == "/relay"
-        return RelayPeer(self._workspace, link) if is_relay else ahp_peer(self._workspace.host, link)
-
-    def cut(self, token_digest: str) -> None:
-        """Close the connections that were opened with a revoked token."""
-        for link in [one for one in self._links if one.token_digest == token_digest]:
-            link.close(4401, "the token was revoked")
+def _cut(links: WeakSet[WebSocket], sessions: SessionRoutes, token_digest: str) -> None:
+    """Close the connections that were opened with a revoked token."""
+    for link in [one for one in links if one.token_digest == token_digest]:
+        link.close(4401, "the token was revoked")
+    sessions.cut(token_digest)
 
 
 async def run_host(
@@ -107,8 +98,8 @@ async def run_host(
     for code in first_codes:
         workspace.tokens.link(Caller(Role.OWNER), DeviceLinkParams(), code)
     sessions = SessionRoutes(host)
-    peers = Peers(workspace)
-    workspace.tokens.revoked = lambda token_digest: (peers.cut(token_digest), sessions.cut(token_digest))
+    links: WeakSet[WebSocket] = WeakSet()
+    workspace.tokens.revoked = partial(_cut, links, sessions)
 
     def can_connect(port: int) -> None:
         tools.listening(port)
@@ -123,7 +114,7 @@ async def run_host(
         port = asyncio.create_task(
             serve_port(
                 host.settings,
-                peers.peer_of,
+                partial(peer_of, workspace, links),
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
                 token_digests=token_digests,

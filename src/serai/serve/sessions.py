@@ -215,9 +215,6 @@ class Transcribed(NamedTuple):
     messages: list[SessionMessage]
     truncated: frozenset[int]
     """Numbers of the messages that were truncated."""
-    spent: int | None = None
-    """Cost in microcents; `None` where it is not counted."""
-    unpriced: int = 0
 
 
 def _reported_cost(session: Session) -> int | None:
@@ -239,7 +236,7 @@ async def transcribed(host: Host, session: Session) -> Transcribed:
     )
     rows = await host.journal.store.relay("agent_session", session.uri)
     if rows:
-        ((data, spent, unpriced),) = rows
+        ((data, *_),) = rows
         kept = messages_of(session.uri, await host.journal.store.relay("session_messages", session.uri))
         counting = {turn.id for turn in state.turns}
         if state.active_turn is not None:
@@ -251,7 +248,7 @@ async def transcribed(host: Host, session: Session) -> Transcribed:
             updated_at=modified,
         )
         truncated = frozenset(message.sequence_number for turn, message in kept if turn not in counting)
-        return Transcribed(record, [message for _, message in kept], truncated, spent, unpriced)
+        return Transcribed(record, [message for _, message in kept], truncated)
     record = AgentSessionRecord(
         id=session.uri,
         agent_slug=summary.provider,
@@ -261,10 +258,8 @@ async def transcribed(host: Host, session: Session) -> Transcribed:
         updated_at=modified,
     )
     if is_run(session.uri):
-        rows = await host.journal.store.relay("workflow_run", session.uri)
-        spent, unpriced = rows[0][1:] if rows else (0, 0)
         kept = messages_of(session.uri, await host.journal.store.relay("run_messages", session.uri))
-        return Transcribed(record, [message for _, message in kept], frozenset(), spent, unpriced)
+        return Transcribed(record, [message for _, message in kept], frozenset())
     messages = messages_of_turns(session.uri, state.turns, created)
     return Transcribed(record, messages, frozenset())
 

@@ -28,8 +28,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
 
-from uvicorn.config import Config
-from uvicorn.server import ServerState
 from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
@@ -49,21 +47,6 @@ _PARSE = 4096
 """Bytes that are parsed at once: some hundreds of the smallest frames."""
 _MAX_REASON = 123
 """Longest reason of a close, in bytes: a control frame holds 125, two of them for the code."""
-
-
-def websocket_class(
-    guard: Guard, peer_factory: PeerFactory, limits: Limits, known: Callable[[asyncio.Transport], None]
-) -> type[asyncio.Protocol]:
-    """Return a class for uvicorn's `ws=`, which makes one object per upgrade."""
-    ticker = Ticker()
-
-    class BoundWebSocket(WebSocket):
-        def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
-            del config, app_state
-            connections = cast("set[Any]", server_state.connections)
-            super().__init__(guard, peer_factory, limits, connections, ticker, known)
-
-    return BoundWebSocket
 
 
 class WebSocket(asyncio.Protocol):
@@ -111,7 +94,8 @@ class WebSocket(asyncio.Protocol):
         # Its debugging log would hold tokens and the content of all messages.
         self._protocol.debug = False
         self._peer: SocketPeer | None = None
-        self._open = False
+        self.is_open = False
+        """True while what is sent may still arrive. After that it stays false."""
 
         # In: bytes that are not parsed, frames that are not handled, and the message that comes in fragments.
         self._unparsed = bytearray()
@@ -130,14 +114,9 @@ class WebSocket(asyncio.Protocol):
         """Tell whether a token is accepted now, by its digest."""
         return self._guard.admits(token_digest)
 
-    @property
-    def is_open(self) -> bool:
-        """True while what is sent may still arrive. Once false, always false."""
-        return self._open
-
     def close(self, code: int, reason: str) -> None:
         """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes."""
-        if not self._open:
+        if not self.is_open:
             return
         if self._protocol.state is State.OPEN:
             reason = reason.encode()[:_MAX_REASON].decode(errors="ignore")
@@ -178,7 +157,7 @@ class WebSocket(asyncio.Protocol):
     def eof_received(self) -> None:
         """Handle the end of the client's bytes: the transport closes itself."""
         self._protocol.receive_eof()
-        self._out.clear()
+        self._out.outbox.clear()
         self._end()
         self._expect_end(self._limits.close_timeout)
 
@@ -195,7 +174,7 @@ class WebSocket(asyncio.Protocol):
         del exc
         self._connections.discard(self)
         self._known(self.transport)
-        self._open = False
+        self.is_open = False
         self._out.end()
         self._clear_timer()
         self._out.drop()
@@ -221,7 +200,7 @@ class WebSocket(asyncio.Protocol):
         if protocol.state is not State.OPEN:
             self.transport.close()
             return
-        self._open = True
+        self.is_open = True
         self._set_timer(self._limits.ping_interval, self._ping)
         self._loop.call_soon(self.resume_writing)
         try:
@@ -269,7 +248,7 @@ class WebSocket(asyncio.Protocol):
 
     def _is_held(self) -> bool:
         """Tell whether reading pauses: too many answers wait for the client, or too much for the disk."""
-        return self._open and (self._out.asked > self._limits.waiting_bytes or self._is_held_up())
+        return self.is_open and (self._out.outbox.asked > self._limits.waiting_bytes or self._is_held_up())
 
     def _is_held_up(self) -> bool:
         return self._peer is not None and self._peer.holds_up(self._read_on)
@@ -293,7 +272,7 @@ class WebSocket(asyncio.Protocol):
         """Handle one frame. The protocol has checked it, and has made the answer to a ping."""
         if frame.opcode is Opcode.CLOSE:
             self._end()
-        elif not self._open:
+        elif not self.is_open:
             pass
         elif frame.opcode is Opcode.BINARY:
             self._fail(1003, "only text is spoken here")
@@ -346,7 +325,7 @@ class WebSocket(asyncio.Protocol):
         """Write the last frame, and end the stream."""
         self._end()
         self.flush()
-        self._out.clear()
+        self._out.outbox.clear()
         self.flush()  # the farewell, if it still waited
         if self.transport.is_closing():
             return
@@ -364,8 +343,8 @@ class WebSocket(asyncio.Protocol):
     def _end(self) -> None:
         """Mark the connection as not open. Its peer, which may be the caller, hears of it in a later tick."""
         self._out.end()
-        if self._open:
-            self._open = False
+        if self.is_open:
+            self.is_open = False
             self._fragments = None
             self._clear_timer()
             self._loop.call_soon(self._tell_peer)
@@ -375,10 +354,7 @@ class WebSocket(asyncio.Protocol):
     def _tell_peer(self) -> None:
         peer, self._peer = self._peer, None
         if peer is not None:
-            try:
-                peer.disconnected()
-            except Exception:
-                logger.exception("the end of a connection could not be dealt with")
+            peer.disconnected()
 
     def _expect_end(self, seconds: float) -> None:
         """Cut the connection off after these seconds, unless the other side closes before."""
@@ -394,7 +370,7 @@ class WebSocket(asyncio.Protocol):
         self._heard = False
         # If bytes wait here, the system's buffer is full: it takes more only when the client does.
         taken = self._out.taken if self.transport.get_write_buffer_size() else None
-        if self._open:
+        if self.is_open:
             self._set_timer(self._limits.ping_timeout, lambda: self._judge(taken))
 
     def _judge(self, taken: int | None) -> None:
@@ -403,7 +379,7 @@ class WebSocket(asyncio.Protocol):
             rest = max(0.0, self._limits.ping_interval - self._limits.ping_timeout)
             self._set_timer(rest, self._ping)
             return
-        self._out.clear()
+        self._out.outbox.clear()
         self.close(1011, "no answer to a ping")
         if self.transport.get_write_buffer_size():
             self.transport.abort()

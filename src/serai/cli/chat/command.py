@@ -15,7 +15,7 @@ from pathlib import Path
 from serai.ahp.commands import AhpErrorCode
 from serai.ahp.types import SessionStatus
 from serai.cli.chat.conversation import Chat
-from serai.cli.console.signin import SignInDialog
+from serai.cli.console.signin import sign_in
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import PlainTerminal, choose, open_terminal
 from serai.cli.sessions import find_session, session_table
@@ -177,7 +177,7 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
         session = await client.open_session(uri)
         agent = session.state.summary.provider
         terminal.note(f"({agent} begins no session: nobody is signed in)")
-        if not await SignInDialog(client, terminal).run(agent, offer=True):
+        if not await sign_in(client, terminal, agent, offer=True):
             raise
     await session.ready()  # the host has tried again
     return session

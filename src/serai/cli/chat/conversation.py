@@ -18,7 +18,7 @@ from serai.cli.chat.completion import ChatCompletions
 from serai.cli.chat.questions import ChatQuestions, Decision, Question
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_lines, why_held
 from serai.cli.console.output import json_text
-from serai.cli.console.signin import SignInDialog
+from serai.cli.console.signin import sign_in
 from serai.cli.console.terminal import PlainTerminal, signals
 from serai.client import (
     Client,
@@ -442,13 +442,13 @@ class Chat:
 
     async def _sign_in(self) -> None:
         """Run the sign-in, and send the refused message again. Ctrl-C stops it."""
-        dialog = SignInDialog(self._client, self._terminal)
         agent = self._session.state.summary.provider
         text, self._refused = self._refused, None
         if self._reading is not None:
             self._reading.cancel()  # the input belongs to the dialog
             self._reading = None
-        self._sign_in_dialog = work = asyncio.create_task(dialog.run(agent, offer=text is not None))
+        dialog = sign_in(self._client, self._terminal, agent, offer=text is not None)
+        self._sign_in_dialog = work = asyncio.create_task(dialog)
         try:
             await asyncio.wait({work})
         finally:

@@ -12,22 +12,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, TypeAlias, cast
 
+from serai.ahp import types as t
 from serai.ahp.rules.answers import problem_with_answer
-from serai.ahp.types import (
-    ConfirmationOption,
-    ConfirmationOptionKind,
-    SessionInputBooleanQuestion,
-    SessionInputIntegerQuestion,
-    SessionInputMultiSelectQuestion,
-    SessionInputNumberQuestion,
-    SessionInputOption,
-    SessionInputQuestion,
-    SessionInputRequest,
-    SessionInputSingleSelectQuestion,
-    SessionInputTextQuestion,
-    ToolCallPendingConfirmationState,
-    ToolCallPendingResultConfirmationState,
-)
 from serai.ahp.wire import Unknown
 from serai.cli.chat.view import about, about_edit, last_lines, text_of
 from serai.cli.console.output import plain
@@ -51,11 +37,11 @@ Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 # -- tool calls --------------------------------------------------------------------------------------------
 
 
-def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
+def ask_call(call: t.ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     """Ask whether a call may run, and show the diff of its changes."""
     options = call.options or []
-    yes = _first(options, ConfirmationOptionKind.APPROVE)
-    no = _first(options, ConfirmationOptionKind.DENY)
+    yes = _first(options, t.ConfirmationOptionKind.APPROVE)
+    no = _first(options, t.ConfirmationOptionKind.DENY)
 
     def allow(option: str | None, edited_input: str | None = None) -> Decision:
         return lambda session: session.approve(call.tool_call_id, option=option, edited_input=edited_input)
@@ -68,7 +54,7 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
         word = line.strip().casefold()
         option = _option(options, word)
         if option is not None:
-            return (allow if option.kind == ConfirmationOptionKind.APPROVE else refuse)(option.id)
+            return (allow if option.kind == t.ConfirmationOptionKind.APPROVE else refuse)(option.id)
         if word in {"y", "yes"}:
             return allow(yes)
         if word in {"n", "no"}:
@@ -84,7 +70,7 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     return refuse(None, reason="there was nobody to ask")
 
 
-def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
+def ask_result(call: t.ToolCallPendingResultConfirmationState) -> Dialog:
     """Ask whether the agent may use a tool's result."""
     lines = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
     shown = [plain(call.past_tense_message), *(f"  | {line}" for line in lines)]
@@ -102,7 +88,7 @@ def _yes_or_no(intro: str, question: str) -> Generator[Ask, str | None, bool]:
     return False
 
 
-def _about(call: ToolCallPendingConfirmationState) -> str:
+def _about(call: t.ToolCallPendingConfirmationState) -> str:
     lines = [plain(call.confirmation_title) or f"{call.display_name}?", f"  {plain(call.invocation_message)}"]
     if call.tool_input:
         lines.append(f"  input: {call.tool_input}")
@@ -110,7 +96,9 @@ def _about(call: ToolCallPendingConfirmationState) -> str:
     return "\n".join(lines)
 
 
-def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOption], intro: str = "") -> Ask:
+def _menu(
+    call: t.ToolCallPendingConfirmationState, options: list[t.ConfirmationOption], intro: str = ""
+) -> Ask:
     lines = [f"  {number}  {option.label}" for number, option in enumerate(options, start=1)]
     lines += [] if options else ["  y  allow", "  n  do not allow"]
     lines += ["  e  change its input, and allow it"] if call.editable else []
@@ -121,13 +109,13 @@ def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOpti
     return Ask(f"{intro}{text}", choices=frozenset(words))
 
 
-def _option(options: list[ConfirmationOption], word: str) -> ConfirmationOption | None:
+def _option(options: list[t.ConfirmationOption], word: str) -> t.ConfirmationOption | None:
     places = {str(number): option for number, option in enumerate(options, start=1)}
     named = {option.id.casefold(): option for option in reversed(options)}
     return places.get(word) or named.get(word)
 
 
-def _first(options: list[ConfirmationOption], kind: ConfirmationOptionKind) -> str | None:
+def _first(options: list[t.ConfirmationOption], kind: t.ConfirmationOptionKind) -> str | None:
     return next((option.id for option in options if option.kind == kind), None)
 
 
@@ -155,7 +143,7 @@ def _is_json(text: str) -> bool:
 # -- questions ---------------------------------------------------------------------------------------------
 
 
-def ask_questions(request: SessionInputRequest) -> Dialog:
+def ask_questions(request: t.SessionInputRequest) -> Dialog:
     """Ask all questions of a request, one after the other. `/decline` declines them all."""
     head = [request.message] if request.message else []
     head += [f"Open this address: {request.url}"] if request.url else []
@@ -173,7 +161,7 @@ def ask_questions(request: SessionInputRequest) -> Dialog:
 
 
 def _ask(
-    request: SessionInputRequest, question: SessionInputQuestion, intro: str
+    request: t.SessionInputRequest, question: t.SessionInputQuestion, intro: str
 ) -> Generator[Ask, str | None, dict[str, AnswerValue] | None]:
     """Ask one question. Returns its answer; `None` when the person declines all questions."""
     if isinstance(question, Unknown):
@@ -207,9 +195,9 @@ def _ask(
 
 def _default(question: Any) -> AnswerValue:
     """Return the answer that an empty line stands for."""
-    if isinstance(question, SessionInputSingleSelectQuestion):
+    if isinstance(question, t.SessionInputSingleSelectQuestion):
         return next((option.id for option in question.options if option.recommended), None)
-    if isinstance(question, SessionInputMultiSelectQuestion):
+    if isinstance(question, t.SessionInputMultiSelectQuestion):
         return [option.id for option in question.options if option.recommended] or None
     return question.default_value
 
@@ -217,7 +205,7 @@ def _default(question: Any) -> AnswerValue:
 def _wording(question: Any, default: AnswerValue) -> str:
     title = f"{question.title}: " if question.title else ""
     lines = [f"{title}{question.message}"]
-    options: list[SessionInputOption] = getattr(question, "options", [])
+    options: list[t.SessionInputOption] = getattr(question, "options", [])
     for number, option in enumerate(options, start=1):
         about = f": {option.description}" if option.description else ""
         lines.append(f"  {number}  {option.label}{about}{' (recommended)' if option.recommended else ''}")
@@ -234,17 +222,17 @@ def _wording(question: Any, default: AnswerValue) -> str:
 
 
 _UNITS: dict[Any, str] = {
-    SessionInputTextQuestion: " characters",
-    SessionInputMultiSelectQuestion: " of them",
+    t.SessionInputTextQuestion: " characters",
+    t.SessionInputMultiSelectQuestion: " of them",
 }
 
 _HINTS: dict[type, str] = {
-    SessionInputTextQuestion: "text",
-    SessionInputNumberQuestion: "a number",
-    SessionInputIntegerQuestion: "a whole number",
-    SessionInputBooleanQuestion: "y or n",
-    SessionInputSingleSelectQuestion: "one of the numbers",
-    SessionInputMultiSelectQuestion: "numbers, with commas between",
+    t.SessionInputTextQuestion: "text",
+    t.SessionInputNumberQuestion: "a number",
+    t.SessionInputIntegerQuestion: "a whole number",
+    t.SessionInputBooleanQuestion: "y or n",
+    t.SessionInputSingleSelectQuestion: "one of the numbers",
+    t.SessionInputMultiSelectQuestion: "numbers, with commas between",
 }
 
 
@@ -257,13 +245,13 @@ def _shown(value: AnswerValue) -> str:
 def _read(question: Any, text: str) -> AnswerValue:
     """Read a line as an answer; `None` if it is invalid."""
     match question:
-        case SessionInputBooleanQuestion():
+        case t.SessionInputBooleanQuestion():
             return {"y": True, "yes": True, "n": False, "no": False}.get(text.casefold())
-        case SessionInputNumberQuestion():
+        case t.SessionInputNumberQuestion():
             return _number(text)
-        case SessionInputSingleSelectQuestion():
+        case t.SessionInputSingleSelectQuestion():
             return _chosen(question.options, text, question.allow_freeform_input)
-        case SessionInputMultiSelectQuestion():
+        case t.SessionInputMultiSelectQuestion():
             free = question.allow_freeform_input
             found = [_chosen(question.options, one.strip(), free) for one in text.split(",") if one.strip()]
             several = [one for one in found if one is not None]
@@ -282,7 +270,7 @@ def _number(text: str) -> float | int | None:
     return int(text) if text.lstrip("+-").isdecimal() else value
 
 
-def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> str | None:
+def _chosen(options: list[t.SessionInputOption], text: str, free: bool | None) -> str | None:
     """Return the option of a number or a word, or free text where that is allowed."""
     places = {str(number): option.id for number, option in enumerate(options, start=1)}
     word = text.casefold()

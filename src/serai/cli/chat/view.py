@@ -7,32 +7,8 @@ import re
 from difflib import unified_diff
 from urllib.parse import unquote, urlsplit
 
+from serai.ahp import types as t
 from serai.ahp.extensions import QUEUE_HELD
-from serai.ahp.types import (
-    FileEdit,
-    FileEdits,
-    FileEditSide,
-    MarkdownResponsePart,
-    SessionState,
-    SystemNotificationResponsePart,
-    ToolCallBase,
-    ToolCallCancellationReason,
-    ToolCallCancelledState,
-    ToolCallCompletedState,
-    ToolCallResponsePart,
-    ToolCallRunningState,
-    ToolCallState,
-    ToolResultContent,
-    ToolResultEmbeddedResourceContent,
-    ToolResultFileEditContent,
-    ToolResultResourceContent,
-    ToolResultSubagentContent,
-    ToolResultTerminalContent,
-    ToolResultTextContent,
-    Turn,
-    TurnState,
-    UsageInfo,
-)
 from serai.cli.console.markdown import DIM, RED
 from serai.cli.console.output import about_size, cut, plain
 from serai.cli.console.terminal import PlainTerminal
@@ -91,28 +67,28 @@ def one_line(text: str, width: int = 100) -> str:
 # -- content of tool calls ---------------------------------------------------------------------------------
 
 
-def text_of(content: list[ToolResultContent] | None) -> str:
+def text_of(content: list[t.ToolResultContent] | None) -> str:
     """Return the text in a tool's content."""
-    *before, last = [one.text for one in content or () if isinstance(one, ToolResultTextContent)] or [""]
+    *before, last = [one.text for one in content or () if isinstance(one, t.ToolResultTextContent)] or [""]
     return "".join(text if text.endswith("\n") else f"{text}\n" for text in before) + last
 
 
-def about(content: ToolResultContent) -> str | None:
+def about(content: t.ToolResultContent) -> str | None:
     """Describe content in a line; `None` for text and terminals, which are shown themselves."""
     match content:
-        case ToolResultFileEditContent():
+        case t.ToolResultFileEditContent():
             return about_edit(content)
-        case ToolResultSubagentContent(resource=uri, title=title, agent_name=name):
+        case t.ToolResultSubagentContent(resource=uri, title=title, agent_name=name):
             return f"{name or 'another agent'} works on it: {title} (serai chat {uri.rpartition('/')[2]})"
-        case ToolResultEmbeddedResourceContent(data=data, content_type=kind):
+        case t.ToolResultEmbeddedResourceContent(data=data, content_type=kind):
             return f"[{kind}, {about_size(len(data) * 3 // 4)}]"
-        case ToolResultResourceContent(content_type=kind, size_hint=size, uri=uri):
+        case t.ToolResultResourceContent(content_type=kind, size_hint=size, uri=uri):
             return f"[{kind or 'content'}{f', {about_size(size)}' if size is not None else ''}: {uri}]"
         case _:
             return None
 
 
-def about_edit(edit: FileEdit) -> str:
+def about_edit(edit: t.FileEdit) -> str:
     """Describe a change to a file, with the numbers of added and removed lines."""
     before, after = (_path(side.uri) if side else None for side in (edit.before, edit.after))
     if before and after:
@@ -128,19 +104,19 @@ def _path(uri: str) -> str:
     return unquote(parts.path) if parts.scheme == "file" else uri
 
 
-async def output_elsewhere(client: Client, call: ToolCallState) -> str:
+async def output_elsewhere(client: Client, call: t.ToolCallState) -> str:
     """Return a call's output in terminals or kept content, if its own content has no text."""
-    content: list[ToolResultContent] = getattr(call, "content", None) or []
+    content: list[t.ToolResultContent] = getattr(call, "content", None) or []
     texts: list[str] = []
     try:
         async with asyncio.timeout(_PATIENCE):
             for one in content if not text_of(content) else ():
                 match one:
-                    case ToolResultTerminalContent(resource=uri):
+                    case t.ToolResultTerminalContent(resource=uri):
                         terminal = await client.open_terminal(uri)
                         texts.append(terminal_text(terminal.state))
                         terminal.leave()
-                    case ToolResultResourceContent(uri=uri, content_type=kind, size_hint=size) if (
+                    case t.ToolResultResourceContent(uri=uri, content_type=kind, size_hint=size) if (
                         kind or ""
                     ).startswith("text/") and (size or 0) <= _LARGEST:
                         texts.append((await client.read(uri)).decode(errors="replace"))
@@ -151,9 +127,9 @@ async def output_elsewhere(client: Client, call: ToolCallState) -> str:
     return "".join(texts)
 
 
-async def diff_of(client: Client, call: ToolCallState) -> str:
+async def diff_of(client: Client, call: t.ToolCallState) -> str:
     """Return the diff of the changes that a call wants to make; empty if there is none."""
-    edits: FileEdits | None = getattr(call, "edits", None)
+    edits: t.FileEdits | None = getattr(call, "edits", None)
     lines: list[str] = []
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -167,31 +143,31 @@ async def diff_of(client: Client, call: ToolCallState) -> str:
     return "".join(f"{line}\n" for line in [*(f"  {line}" for line in lines[:_LONGEST_DIFF]), *more])
 
 
-async def _read_side(client: Client, side: FileEditSide | None) -> list[str]:
+async def _read_side(client: Client, side: t.FileEditSide | None) -> list[str]:
     return (await client.read(side.content.uri)).decode().splitlines() if side else []
 
 
-def _call_lines(call: ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
+def _call_lines(call: t.ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
     """Return a finished call as lines: its outcome and its result."""
     match call:
-        case ToolCallCompletedState(content=content):
+        case t.ToolCallCompletedState(content=content):
             if call.success:
                 outcome = one_line(plain(call.past_tense_message)) or "done"
             else:
                 outcome = f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
             shown = [*last_lines(text_of(content) or elsewhere), *filter(None, map(about, content or ()))]
             return [f"* {call.display_name}: {outcome}", *(f"  | {line}" for line in shown)]
-        case ToolCallCancelledState():
+        case t.ToolCallCancelledState():
             return [f"* {call.display_name}: {_why_cancelled(call, has_run=has_run)}"]
-        case ToolCallBase():
+        case t.ToolCallBase():
             return [f"* {call.display_name}"]
         case _:
             return []  # an unknown state
 
 
-def _why_cancelled(call: ToolCallCancelledState, *, has_run: bool) -> str:
+def _why_cancelled(call: t.ToolCallCancelledState, *, has_run: bool) -> str:
     why = plain(call.reason_message)
-    if call.reason == ToolCallCancellationReason.RESULT_DENIED:
+    if call.reason == t.ToolCallCancellationReason.RESULT_DENIED:
         return f"ran, and its result was kept from the agent{f' ({why})' if why else ''}"
     what = "was stopped" if has_run else "did not run"
     return f"{what} ({call.reason}{f': {why}' if why else ''})"
@@ -208,7 +184,7 @@ class TurnView:
         self._calls: dict[str, set[str]] = {}
         """By running call: the lines about its content that were shown."""
         self._is_thinking = False
-        self._usage: UsageInfo | None = None
+        self._usage: t.UsageInfo | None = None
         """Usage of the turn, shown at its end: reports may come in the middle of a word."""
 
     def show(self, event: TurnEvent) -> None:
@@ -235,20 +211,20 @@ class TurnView:
             case _:
                 pass
 
-    def finish(self, call: ToolCallState, elsewhere: str) -> None:
+    def finish(self, call: t.ToolCallState, elsewhere: str) -> None:
         """Show the end of a call, with the text of `output_elsewhere`."""
-        if isinstance(call, ToolCallCompletedState) and call.tool_call_id not in self._calls:
+        if isinstance(call, t.ToolCallCompletedState) and call.tool_call_id not in self._calls:
             self._show_begun(call)  # its beginning was missed
-        known = self._calls.pop(call.tool_call_id, None) if isinstance(call, ToolCallBase) else None
+        known = self._calls.pop(call.tool_call_id, None) if isinstance(call, t.ToolCallBase) else None
         for line in _call_lines(call, elsewhere=elsewhere, has_run=known is not None):
             if line.removeprefix("  | ") not in (known or ()):
                 self._terminal.note(line, style=DIM if line.startswith("  | ") else "")
 
-    def _show_begun(self, call: ToolCallRunningState | ToolCallCompletedState) -> None:
+    def _show_begun(self, call: t.ToolCallRunningState | t.ToolCallCompletedState) -> None:
         self._calls[call.tool_call_id] = set()
         self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
 
-    def _show_running(self, call: ToolCallRunningState) -> None:
+    def _show_running(self, call: t.ToolCallRunningState) -> None:
         if call.tool_call_id not in self._calls:
             self._show_begun(call)
         known = self._calls[call.tool_call_id]
@@ -268,26 +244,26 @@ class TurnView:
             self._terminal.note(
                 f"The turn failed: {event.error.message} [{event.error.error_type}]", style=RED
             )
-        elif event.state != TurnState.COMPLETE:
+        elif event.state != t.TurnState.COMPLETE:
             self._terminal.note(f"(the turn was {event.state})")
 
 
-def turn_lines(turn: Turn) -> list[str]:
+def turn_lines(turn: t.Turn) -> list[str]:
     """Return a finished turn as lines."""
     lines = [f"> {turn.user_message.text}"]
     for part in turn.response_parts:
         match part:
-            case MarkdownResponsePart(content=content) if content.strip():
+            case t.MarkdownResponsePart(content=content) if content.strip():
                 lines.append(content.strip())
-            case ToolCallResponsePart(tool_call=call):
+            case t.ToolCallResponsePart(tool_call=call):
                 lines += _call_lines(call)
-            case SystemNotificationResponsePart(content=content):
+            case t.SystemNotificationResponsePart(content=content):
                 lines.append(f"({plain(content)})")
             case _:
                 pass
     if turn.error is not None:
         lines.append(f"(failed: {turn.error.message})")
-    elif turn.state != TurnState.COMPLETE:
+    elif turn.state != t.TurnState.COMPLETE:
         lines.append(f"({turn.state})")
     return lines
 
@@ -299,7 +275,7 @@ _WHY_HELD = {
 }
 
 
-def why_held(state: SessionState) -> str | None:
+def why_held(state: t.SessionState) -> str | None:
     """Return the reason for which messages are held; `None` if they are not."""
     reason = (state.meta or {}).get(QUEUE_HELD)
     if reason is None or not state.queued_messages:

@@ -13,6 +13,7 @@ import tty
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from serai.cli.console.target import session_id
 from serai.cli.console.terminal import signals
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
 from serai.client.events import ClosableQueue
@@ -91,7 +92,9 @@ class _Visit:
                 self._typed.end()
                 if self._client.is_connected:
                     await asyncio.wait([typing], timeout=_PATIENCE)
-                return _end_words(self._terminal) if showing.done() else _leave_words(self._terminal)
+                if showing.done():
+                    return _end_words(self._terminal)
+                return f"It runs on. Come back with: serai terminals attach {session_id(self._terminal.uri)}"
             finally:
                 loop.remove_reader(_KEYS)
                 stop_hearing()
@@ -157,10 +160,6 @@ class _Visit:
 
     def _note(self, text: str) -> None:
         _write(f"\r\n[serai: {text}]\r\n")
-
-
-def _leave_words(terminal: TerminalClient) -> str:
-    return f"It runs on. Come back with: serai terminals attach {terminal.uri.rpartition('/')[2]}"
 
 
 def _end_words(terminal: TerminalClient) -> str:

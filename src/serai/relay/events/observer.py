@@ -61,6 +61,13 @@ _ALWAYS = (
     "session.released",
 )
 """The types that are published whatever a session declares."""
+TYPES = (
+    *_LIVE,
+    *_ALWAYS,
+    *(f"room.{what}" for what in ("created", "updated", "archived", "joined", "left", "muted", "unmuted")),
+    *("token.created", "token.revoked"),
+)
+"""The types of all events of the workspace."""
 
 
 def wants_live(types: Iterable[str]) -> bool:

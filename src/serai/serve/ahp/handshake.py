@@ -60,13 +60,13 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
         return
     host = peer.host
     channels = list(dict.fromkeys(params.initial_subscriptions or ()))
-    async with loaded(host, channels) as keep:
+    async with loaded(host, channels) as held:
         async with host.clients.handshakes:
             await _known(peer, params.client_id)
             peer.become(params.client_id)
             _bind(peer, params.client_id, version)
             peer.count = host.clients.start_counting(params.client_id)
-        found, release = states(host, channels), keep()
+        found, release = states(host, channels), held.pop_all().close
 
     def answer(seq: int) -> None:
         snapshots = follow(peer, channels, found, seq)
@@ -129,7 +129,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     gaps = await journal.store.gaps()
     lost_in_gaps = any(before < last_seen < first for before, first in gaps)
     wanted = list(dict.fromkeys(params.subscriptions))
-    async with loaded(host, wanted) as keep:
+    async with loaded(host, wanted) as held:
         async with host.clients.handshakes:
             known = await _known(peer, params.client_id)
             if known is None:
@@ -150,7 +150,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
         until, stored = journal.last_seq, None
         if journal.recent.after(last_seen, ()) is None:
             stored = await _replay_from_store(peer, wanted, last_seen, until)
-        found, release = states(host, wanted), keep()
+        found, release = states(host, wanted), held.pop_all().close
     made_since = any(_is_newer(host, channel, last_seen) for channel in found)
     missing = [channel for channel in wanted if channel not in found and parse(channel) is None]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Answer with a channel's state, and follow the channel from that moment on."""
     channel: str = request.params.channel
-    async with loaded(peer.host, [channel]) as keep:
+    async with loaded(peer.host, [channel]) as held:
         found = states(peer.host, [channel])
         if not found and parse(channel) is None:
             raise unknown(channel)
-        release = keep()
+        release = held.pop_all().close
 
     def answer(seq: int) -> None:
         snapshots = follow(peer, [channel], found, seq)
@@ -52,27 +52,17 @@ def unsubscribe(peer: AhpPeer, params: UnsubscribeParams) -> None:
 
 
 @asynccontextmanager
-async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[], Callable[[], None]]]:
+async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[ExitStack]:
     """Bring channels into memory for the length of a block.
 
     Yields:
-        A function that keeps them there beyond the block, and returns the function that releases them.
+        A stack that releases them. `pop_all` keeps them beyond the block, until the new stack is closed.
     """
-    release = host.sessions.hold(channels)
-    kept = False
-
-    def keep() -> Callable[[], None]:
-        nonlocal kept
-        kept = True
-        return release
-
-    try:
+    with ExitStack() as held:
+        held.callback(host.sessions.hold(channels))
         for channel in channels:
             await host.bring(channel)
-        yield keep
-    finally:
-        if not kept:
-            release()
+        yield held
 
 
 def states(host: Host, channels: list[str]) -> dict[str, Raw]:
