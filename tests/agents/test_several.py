@@ -196,7 +196,7 @@ async def test_a_client_has_defaults_that_can_be_joined(several: Players) -> Non
     client = agents.client("player", meta={"one": 1}, mcp_servers=servers, model="large", **several.options)
     other = client.having(meta={"two": 2}, mcp_servers=[{"name": "b", "command": "/c"}])
     async with other.session() as session:
-        assert session.acp.config_options[0].value == "large"
+        assert session.acp.config_options[1].value == "large"
         opened = several.heard[-2]["params"]
     assert opened["_meta"] == {"one": 1, "two": 2}
     assert [(server["name"], server["command"]) for server in opened["mcpServers"]] == [

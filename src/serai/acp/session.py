@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from serai import errors
 from serai.acp import updates
 from serai.acp.client_side import PermissionRequest
-from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
+from serai.acp.options import MODEL_OPTION, MODES_OPTION, ConfigOption, read_options, read_stand_ins
 from serai.acp.prompt import (
     Finished,
     Item,
@@ -89,7 +88,6 @@ class AcpSession:
         self.cwd = cwd
         self.replayed: list[updates.Update] = []
         """The history that the agent replayed when the session was loaded, resumed or forked."""
-        self.modes: Modes | None = None
         self.config_options: tuple[ConfigOption, ...] = ()
         self.commands: tuple[Mapping[str, Any], ...] = ()
         """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
@@ -102,8 +100,8 @@ class AcpSession:
         self._name = agent.name
         self._replaying = replaying
         self._replayed_last = 0.0
-        self._models: ConfigOption | None = None
-        """The choice of models of an agent that has no option for it."""
+        self._stand_ins: dict[str, ConfigOption] = {}
+        """The agent's `modes` and `models`, as options, which count unless there is one in their place."""
         self._stream = Stream(lambda full: agent.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self.turn: PromptTurn | None = None
@@ -130,7 +128,11 @@ class AcpSession:
     def receive(self, update: updates.Update, size: int = 0) -> None:
         """Take an update. The agent's connection calls this."""
         is_state = type(update) in _STATE
-        if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
+        if (
+            isinstance(update, updates.CurrentModeUpdate)
+            and self.modes is not None
+            and self.modes.value == update.current_mode_id
+        ):
             return  # it was set from here, and the agent repeats it
         if is_state:
             clean = mask_json(update.raw, self.agent.mask)
@@ -153,8 +155,7 @@ class AcpSession:
         """Take the agent's answer. Later updates are new; with `settles`, only those after `settle`."""
         self._replaying = settles
         answer = self.reply = mask_json(object_of(reply), self.agent.mask)
-        self.modes = read_modes(answer.get("modes")) or self.modes
-        self._models = read_models(answer.get("models")) or self._models
+        self._stand_ins |= read_stand_ins(answer)
         self._tell_options(read_options(answer.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
@@ -182,7 +183,7 @@ class AcpSession:
             case updates.ConfigOptionUpdate():
                 self._tell_options(read_options(update.config_options))
             case updates.CurrentModeUpdate():
-                self.modes = replace(self.modes, current=update.current_mode_id) if self.modes else None
+                self._stand_in(MODES_OPTION, update.current_mode_id)
             case updates.SessionInfoUpdate():
                 self.title = update.title if "title" in update.raw else self.title
             case updates.UsageUpdate():
@@ -190,14 +191,22 @@ class AcpSession:
             case _:
                 pass
 
-    def _is_in(self, mode_id: str) -> bool:
-        return self.modes is not None and self.modes.current == mode_id
+    @property
+    def modes(self) -> ConfigOption | None:
+        """Its modes: the current one is `value`, all are in `choices`."""
+        return self._stand_ins.get(MODES_OPTION)
+
+    def _stand_in(self, option_id: str, value: str | bool) -> None:
+        """Note the new value of an option that stands for modes or models."""
+        if (option := self._stand_ins.get(option_id)) is not None:
+            self._stand_ins[option_id] = option.at(value)
+            self._tell_options(self.config_options)
 
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
-        others = tuple(option for option in options if option.id != MODEL_OPTION)
-        if self._models is not None and all(option.category != "model" for option in others):
-            others = (self._models, *others)
-        self.config_options = others
+        others = [option for option in options if option.id not in self._stand_ins]
+        taken = {option.category for option in others}
+        own = (option for option in self._stand_ins.values() if option.category not in taken)
+        self.config_options = (*own, *others)
 
     # -- prompts -------------------------------------------------------------------------------------------
 
@@ -318,7 +327,7 @@ class AcpSession:
             CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
             AgentError: The agent refused, or is gone.
         """
-        if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
+        if self.modes is not None and all(mode.value != mode_id for mode in self.modes.choices):
             raise errors.CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
         await self._call("session/set_mode", {"modeId": mode_id})
         self.receive(updates.CurrentModeUpdate(current_mode_id=mode_id))
@@ -332,10 +341,12 @@ class AcpSession:
             CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
             AgentError: The agent refused, or is gone.
         """
-        if self._models is not None and config_id == MODEL_OPTION:
-            await self._call("session/set_model", {"modelId": value})
-            self._models = self._models.at(value)
-            self._tell_options(self.config_options)
+        if config_id in self._stand_ins:
+            if config_id == MODES_OPTION:
+                await self.set_mode(str(value))
+            else:
+                await self._call("session/set_model", {"modelId": value})
+                self._stand_in(MODEL_OPTION, value)
             return
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):

@@ -383,9 +383,9 @@ class AgentConnection(ABC):
         """Answer a request of the agent."""
         self._write(self._peer.answer(request_id, result))
 
-    def refuse(self, request_id: RequestId, code: int, message: str, data: Any = None) -> None:
+    def refuse(self, request_id: RequestId, error: errors.SeraiError) -> None:
         """Answer a request of the agent with an error."""
-        self._write(self._peer.refuse(errors.ProtocolError(message, id=request_id, number=code, data=data)))
+        self._write(self._peer.refuse(error, request_id))
 
     def _write(self, line: bytes) -> None:
         if self._overhear is not None:

@@ -24,7 +24,7 @@ from msgspec import UNSET, Struct, UnsetType
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientCapabilities, ClientSide
-from serai.acp.options import Choice, ConfigOption, Modes
+from serai.acp.options import Choice, ConfigOption
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
@@ -81,7 +81,7 @@ class Introduction:
     """The answers of an agent about itself."""
 
     handshake: Handshake
-    modes: Modes | None = None
+    modes: ConfigOption | None = None
     options: tuple[ConfigOption, ...] = ()
     commands: tuple[Mapping[str, Any], ...] = ()
     problem: AgentError | None = None

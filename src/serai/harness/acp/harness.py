@@ -165,7 +165,7 @@ class AcpHarness:
 
     def _learn_from(self, offered: Introduction | None) -> None:
         if offered is not None and offered.problem is None:
-            self.learned(Choices.from_session(offered.modes, offered.options))
+            self.learned(Choices(offered.options))
 
     def learned(self, choices: Choices) -> None:
         """Keep the choices that a new session has."""
