@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
-from serai.acp.client_side import PermissionRequest
+from serai.acp.client_side import ClientSide, PermissionRequest
 from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
@@ -66,14 +66,13 @@ class Agent(AgentConnection):
         super().__init__(launch, options)
         self.handshake = Handshake.read(None)
         """The agent's answer to `initialize`."""
-        self.mask, self.warn = options["mask"], options["warn"]
+        self.warn = options["warn"]
         self.start_patience = _limit(options.get("start_timeout", INITIALIZE_TIMEOUT))
         self.patience = _limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT))
         """Longest silence during a prompt, in seconds; `None`: no limit."""
         self.cancel_patience = options.get("cancel_timeout", CANCEL_TIMEOUT)
         """Longest time from a cancel to the end of the prompt, in seconds."""
-        self.client = options["client"]
-        """Answers the agent's requests."""
+        self.client = options.get("client") or ClientSide()
         self.requests = AgentRequests(self)
         self.open_sessions: dict[str, AcpSession] = {}
         """The open sessions, by their ids."""
@@ -385,8 +384,8 @@ class Agent(AgentConnection):
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 
 
-def _limit(seconds: float | None) -> float | None:
-    return seconds if seconds is not None and seconds > 0 else None
+def _limit(seconds: float) -> float | None:
+    return seconds if seconds > 0 else None
 
 
 def _page(sent: Any) -> SessionPage:

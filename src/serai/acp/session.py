@@ -65,12 +65,13 @@ class OpenWay(StrEnum):
 class SessionOpening(TypedDict, total=False):
     """Options for opening a session."""
 
-    mcp_servers: Sequence[McpServer | Mapping[str, Any]]
+    mcp_servers: Iterable[McpServer | Mapping[str, Any]]
     """MCP servers that the session can use."""
-    additional_directories: Iterable[Path]
+    additional_directories: Iterable[Path | str]
     """Folders beside `cwd`. An agent that does not support them works without, with one warning."""
     meta: Mapping[str, Any]
-    """The request's `_meta`."""
+    """The `_meta` of the request that opens the session. Programs' prompts have it, too, and it gets the
+    `traceparent` of their active span."""
 
 
 class AcpSession:

@@ -70,25 +70,30 @@ class Launch:
     """True if it reports the tokens of the whole session, not those of the turn that ends."""
 
 
-class AgentOptions(TypedDict, total=False):
-    """Options for the start of an agent. For the time-outs `None`, 0 and less mean: no limit."""
+class StartOptions(TypedDict, total=False):
+    """Options for the start of an agent."""
 
-    client: Required[ClientSide]
-    """Answers the agent's requests."""
-    mask: Required[Callable[[str], str]]
-    """Removes secrets from text: from the agent's log and its errors."""
+    client: ClientSide
+    """Answers the agent's requests: files, terminals, questions. The agent is sent its exact capabilities."""
+    mask: Callable[[str], str]
+    """Removes secrets from the agent's log and its errors."""
+    on_stderr: Callable[[str], None]
+    """Takes every line of the agent's log, redacted."""
+    start_timeout: float
+    """Seconds that the agent has to start (30); 0: no limit."""
+    inactivity_timeout: float
+    """Seconds of silence in a turn or before an answer (180); 0: no limit. Time in which a person is asked
+    does not count."""
+    cancel_timeout: float
+    """Seconds that the agent has to stop (30), before it is ended."""
+
+
+class AgentOptions(StartOptions, total=False):
+    """Further options of `Agent`."""
+
     warn: Required[Callable[[str], None]]
     """Takes a sentence about something that was left out because the agent does not support it."""
-    start_timeout: float | None
-    """Seconds until the agent has to answer `initialize`."""
-    inactivity_timeout: float | None
-    """Seconds of silence that are allowed during a prompt or before an answer. Time in which a person is
-    asked does not count."""
-    cancel_timeout: float
-    """Seconds until a cancelled prompt has to stop, before the agent is ended."""
-    on_stderr: Callable[[str], None] | None
-    """Takes every line of the agent's log, redacted."""
-    overhear: Callable[[str, bytes], None] | None
+    overhear: Callable[[str, bytes], None]
     """Takes every line of the conversation as it is, with `client` or `agent` for its writer."""
 
 
@@ -122,8 +127,9 @@ class AgentConnection(ABC):
         self.launch = launch
         self.name = launch.name
         """The agent's name in messages."""
-        self.tail = StderrTail(options["mask"], self._logged)
-        self.failures = Failures(launch, options["mask"])
+        self.mask = options.get("mask", str)
+        self.tail = StderrTail(self.mask, self._logged)
+        self.failures = Failures(launch, self.mask)
         self.is_held = False
         """True while the agent has to wait, because nobody takes its updates."""
         self.watching: asyncio.Task[None] | None = None

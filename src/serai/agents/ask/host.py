@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
 
 from serai.acp.agent import Agent
-from serai.acp.client_side import ClientSide, PermissionRequest
+from serai.acp.client_side import PermissionRequest
 from serai.acp.options import ConfigOption
 from serai.acp.process.connection import AgentOptions, Launch
-from serai.acp.session import AcpSession, OpenWay, SessionOpening
+from serai.acp.session import AcpSession, OpenWay
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -46,7 +46,6 @@ __all__ = ["WireHost", "host"]
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUTS = ("start_timeout", "inactivity_timeout", "cancel_timeout")
 _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
@@ -95,17 +94,17 @@ class WireHost(Agent, Closing):
         mask = options.get("mask") or Redactor(secrets).redact
         path = options.get("record")
         self._recorder = Recorder(Path(path), mask) if path is not None else None
-        client = options.get("client") or ClientSide()
-        given = AgentOptions(
-            client=client,
-            mask=mask,
-            warn=warn_of(options),
-            on_stderr=self._hear_log,
-            overhear=self._recorder.line if self._recorder is not None else None,
-        )
-        times = {name: value for name, value in options.items() if name in _TIMEOUTS}
-        super().__init__(launch, cast("AgentOptions", {**given, **times}))
-        self.requests.capabilities = replace(client.capabilities, boolean_options=True)  # always supported
+        given: dict[str, Any] = {
+            **options,
+            "mask": mask,
+            "warn": warn_of(options),
+            "on_stderr": self._hear_log,
+        }
+        if self._recorder is not None:
+            given["overhear"] = self._recorder.line
+        super().__init__(launch, cast("AgentOptions", given))
+        capabilities = replace(self.requests.capabilities, boolean_options=True)  # always supported
+        self.requests.capabilities = capabilities
 
     @classmethod
     async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
@@ -222,17 +221,18 @@ class WireHost(Agent, Closing):
 
     async def open_acp(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
         """Open a session in one way, and apply the options in it."""
-        opening = SessionOpening(
-            mcp_servers=tuple(options.get("mcp_servers", ())),
-            additional_directories=[Path(each) for each in options.get("additional_directories", ())],
-        )
         meta = meta_of(options)
         text = options.get("system_prompt")
         if text and self.definition.native_system_prompt:
             meta = {"systemPrompt": {"append": text}, **meta}
-        if meta:
-            opening["meta"] = meta
-        acp = await self.open_session(folder_of(options), way, session_id, **opening)
+        acp = await self.open_session(
+            folder_of(options),
+            way,
+            session_id,
+            mcp_servers=options.get("mcp_servers", ()),
+            additional_directories=options.get("additional_directories", ()),
+            meta=meta,
+        )
         try:
             await self._configure(acp, options)
         except BaseException:
