@@ -158,7 +158,7 @@ class Agent(AgentConnection):
         def then(result: Any) -> None:
             nonlocal session
             session = session or self._made(method, cwd, result, replaying=way.knows_past)
-            session.opened(result, settles=way.knows_past)
+            session.opened(result)
 
         self._openings += 1
         try:

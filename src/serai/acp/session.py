@@ -81,7 +81,7 @@ class AcpSession:
         agent: Its agent.
         session_id: Its id, given by the agent.
         cwd: Its working directory.
-        replaying: True while the agent replays its history.
+        replaying: True for an earlier session, whose history the agent may replay.
     """
 
     def __init__(self, agent: Agent, session_id: str, cwd: Path, *, replaying: bool) -> None:
@@ -100,6 +100,7 @@ class AcpSession:
         self.agent = agent
         self._name = agent.name
         self._replaying = replaying
+        """True until the first prompt of an earlier session: what the agent sends of a turn is history."""
         self._replayed_last = 0.0
         self._stand_ins: dict[str, ConfigOption] = {}
         """The agent's `modes` and `models`, as options, which count unless there is one in their place."""
@@ -145,16 +146,15 @@ class AcpSession:
             self.replayed.append(update)
             if not is_state:
                 self._replayed_last = asyncio.get_running_loop().time()
-            return
+                return
         self._stream.put(update, size)
 
     def mark(self, what: Any) -> None:
         """Put a mark among the updates, to be met in their order: see `Mark`."""
         self._stream.put(Mark(what))
 
-    def opened(self, reply: Any, *, settles: bool = False) -> None:
-        """Take the agent's answer. Later updates are new; with `settles`, only those after `settle`."""
-        self._replaying = settles
+    def opened(self, reply: Any) -> None:
+        """Take the agent's answer."""
         answer = self.reply = mask_json(object_of(reply), self.agent.mask)
         self._stand_ins |= read_stand_ins(answer)
         self._tell_options(read_options(answer.get("configOptions")) or self.config_options)
@@ -166,7 +166,6 @@ class AcpSession:
         latest = loop.time() + _LONGEST_HISTORY
         while not self.is_gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
             await asyncio.sleep(wait)
-        self._replaying = False
 
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """End the session. A running turn fails with the error, or is cancelled without one."""
@@ -245,7 +244,7 @@ class AcpSession:
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
         self.agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
-        self.turn = turn
+        self.turn, self._replaying = turn, False
         self._rested.clear()
         self.agent.heard()
         self._listen()

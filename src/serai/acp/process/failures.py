@@ -21,13 +21,10 @@ from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND
 if TYPE_CHECKING:
     from serai.acp.process.connection import Launch
 
+_METHODS = ("list", "resume", "fork", "close", "delete")
 _CAPABILITIES = {
     "session/load": "loadSession",
-    "session/list": "sessionCapabilities.list",
-    "session/resume": "sessionCapabilities.resume",
-    "session/fork": "sessionCapabilities.fork",
-    "session/close": "sessionCapabilities.close",
-    "session/delete": "sessionCapabilities.delete",
+    **{f"session/{name}": f"sessionCapabilities.{name}" for name in _METHODS},
     "session/set_mode": "setSessionMode",
     "session/set_config_option": "setSessionConfigOption",
     "session/set_model": "setSessionModel",

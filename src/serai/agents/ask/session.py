@@ -214,11 +214,15 @@ class WireSession(Closing):
             return await persistently(
                 attempt,
                 self._retries,
-                may_go_on=lambda: not self.is_closed and (self._owns_host or self.host.is_running),
-                has_used_tools=lambda: self._has_used_tools,
+                may_go_on=self._may_retry,
                 closed=self._closed,
                 agent=self.host.name,
             )
+
+    def _may_retry(self) -> bool:
+        if self._has_used_tools and not (self._retries and self._retries.after_tools):
+            return False
+        return not self.is_closed and (self._owns_host or self.host.is_running)
 
     async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
         return await AgentStream(lambda cancelling: self._turn(prompt, cancelling, meta)).result()

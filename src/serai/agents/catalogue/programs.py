@@ -188,9 +188,9 @@ def _is_program(path: Path) -> bool:
 def _node_versions(home: Path) -> list[Path]:
     """Return the folders of version managers, the newest version first."""
     found = [
-        ([int(number) for number in re.findall(r"\d+", name)], home / relative / name / programs)
+        ([int(number) for number in re.findall(r"\d+", version.name)], version / programs)
         for relative, programs in _NODE_VERSIONS
-        for name in _names(home / relative)
+        for version in (home / relative).glob("*")
     ]
     return [folder for _, folder in sorted(found, reverse=True)]
 
@@ -213,13 +213,6 @@ def _head(path: Path, size: int = _LARGEST) -> bytes:
             return file.read(size)
     except OSError:
         return b""
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - only the names are wanted
-    except OSError:
-        return []
 
 
 def _absolute(texts: Iterable[str]) -> Iterator[Path]:
