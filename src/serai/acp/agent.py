@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
-from serai.acp.client_side import ClientSide, PermissionRequest
+from serai.acp.client_side import ClientSide
 from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
@@ -367,10 +367,6 @@ class Agent(AgentConnection):
         named = [session for session in opened if session.id == session_id]
         likely = named or [session for session in opened if session.turn is not None] or opened
         return likely[0] if len(likely) == 1 else None
-
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer a request for permission. Unless this is overridden, the client is asked."""
-        return await self.client.request_permission(request)
 
     def _end_sessions(self) -> None:
         """End all sessions because the agent is gone: running turns fail with the reason."""

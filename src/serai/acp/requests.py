@@ -131,7 +131,11 @@ class AgentRequests:
             self._agent.refuse(request.id, error)
             return
         pending = _Pending(request.id, request.method, self._agent.session_of(asked.session_id))
-        if self._is_given_up(pending):
+        is_unclear = pending.session is None and pending.method == _PERMISSION
+        if is_unclear:
+            what = "asks for permission in a session that nobody opened, and several could be meant"
+            self._agent.warn(f'Agent "{self._agent.name}" {what} — cancelled.')
+        if is_unclear or self._is_given_up(pending):
             self._agent.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
@@ -165,8 +169,9 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            agent, is_permission = self._agent, pending.method == _PERMISSION
-            answer = agent.permit if is_permission else getattr(agent.client, handler.method)
+            answer = getattr(self._agent.client, handler.method)
+            if pending.method == _PERMISSION and pending.session is not None:
+                answer = pending.session.permit
             self._reply(pending, _written(handler, asked, await answer(asked)))
         except SeraiError as error:
             self._reply(pending, error)

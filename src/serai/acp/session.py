@@ -112,7 +112,7 @@ class AcpSession:
         """Checks that the agent is not silent; once the prompt is cancelled, that it has stopped."""
         self.is_gone = False
         """True once the session has ended."""
-        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] | None = None
+        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] = agent.client.request_permission
         """Answers the agent's requests for permission in this session."""
         self._rested = asyncio.Event()
         self._rested.set()

@@ -250,7 +250,8 @@ class AgentPool(Closing):
 
     Each worker has one user at a time; when all are busy, others wait, in order. Its session continues from
     one question to the next. A worker whose agent has died gets a new agent when it is needed again, which
-    continues the same session if it can (`on_renewed`).
+    continues the same session if it can (`on_renewed`). `close` ends all workers: running turns fail, and so
+    do those who wait.
     """
 
     def __init__(self, sessions: Sequence[WireSession]) -> None:
@@ -308,10 +309,9 @@ class AgentPool(Closing):
         finally:
             self._free.put_nowait(session)
 
-    async def close(self) -> None:
-        """End all workers. Running turns fail, and so do those who wait. Again does no harm."""
+    async def _close(self) -> None:
         self._free.put_nowait(None)
-        await to_its_end(asyncio.gather(*(session.close() for session in self._sessions)))
+        await asyncio.gather(*(session.close() for session in self._sessions))
 
 
 async def _undo_opening(opening: Sequence[asyncio.Future[WireSession]]) -> None:

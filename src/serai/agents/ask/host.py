@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from serai.acp.agent import Agent
-from serai.acp.client_side import PermissionRequest
 from serai.acp.options import ConfigOption
 from serai.acp.process.connection import AgentOptions, Launch
 from serai.acp.session import AcpSession, OpenWay
@@ -63,11 +62,11 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
     return Openable(lambda: WireHost.begin(agent, checked))
 
 
-class WireHost(Agent, Closing):
+class WireHost(Closing, Agent):
     """A running agent. `agents.host` starts it; a session has it as `session.host`.
 
     A request that the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`,
-    with the name of the capability in its handshake.
+    with the name of the capability in its handshake. After `close` nothing of it runs.
     """
 
     def __init__(
@@ -103,8 +102,6 @@ class WireHost(Agent, Closing):
         if self._recorder is not None:
             given["overhear"] = self._recorder.line
         super().__init__(launch, cast("AgentOptions", given))
-        capabilities = replace(self.requests.capabilities, boolean_options=True)  # always supported
-        self.requests.capabilities = capabilities
 
     @classmethod
     async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
@@ -191,15 +188,8 @@ class WireHost(Agent, Closing):
         else:
             await self.request("session/close", {"sessionId": session_id})
 
-    async def close(self) -> None:
-        """End the agent with all its sessions. Again does no harm.
-
-        When it returns, nothing of the agent runs, also when it is cancelled.
-        """
-        await to_its_end(self._close())
-
     async def _close(self) -> None:
-        await super().close()
+        await Agent.close(self)
         await self._clear()
 
     async def _clear(self) -> None:
@@ -276,12 +266,3 @@ class WireHost(Agent, Closing):
             await acp.set_config_option(config_id, value)
         except (AgentRequestFailed, CapabilityNotSupportedError) as error:
             self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
-
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Ask the session that the request belongs to."""
-        session = self.session_of(request.session_id)
-        if session is not None and session.permit is not None:
-            return await session.permit(request)
-        what = "asks for permission in a session that nobody opened, and several could be meant"
-        self.warn(f'Agent "{self.name}" {what} — cancelled.')
-        return None

@@ -31,7 +31,6 @@ from serai.agents.ask.start import Closing
 from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
-from serai.machine.processes.child import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.ask.host import WireHost
@@ -44,7 +43,8 @@ T = TypeVar("T")
 class WireSession(Closing):
     """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
 
-    One turn at a time: other questions wait, in order. Use it with `async with`, or `close` it.
+    One turn at a time: other questions wait, in order. Use it with `async with`, or `close` it: this ends a
+    running turn, and the agent if it was started for this session.
     """
 
     def __init__(
@@ -181,13 +181,6 @@ class WireSession(Closing):
         """
         given = checked_options({"cwd": self._acp.cwd, **options, "fork": self.id})
         return await self.host.open(merged(without_openings(self._options), given))
-
-    async def close(self) -> None:
-        """Close it, and end the agent if it was started for this session. Again does no harm.
-
-        A running turn ends. When this is cancelled, it still waits until the session is closed.
-        """
-        await to_its_end(self._close())
 
     async def _close(self) -> None:
         self._closed.set()

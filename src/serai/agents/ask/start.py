@@ -66,14 +66,17 @@ class Closing(ABC):
     """Something that can be closed. `async with` closes it at the end of the block."""
 
     @abstractmethod
+    async def _close(self) -> None: ...
+
     async def close(self) -> None:
-        """Close it. Again does no harm."""
+        """Close it. When this is cancelled, it still waits until all is closed. Again does no harm."""
+        await to_its_end(self._close())
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *what: object) -> None:
-        await to_its_end(self.close())
+        await self.close()
 
 
 T = TypeVar("T", bound=Closing)
@@ -93,7 +96,7 @@ class Openable(Generic[T]):
         return self._opened
 
     async def __aexit__(self, *what: object) -> None:
-        await to_its_end(self._opened.close())
+        await self._opened.close()
 
 
 class Recorder:

@@ -94,12 +94,12 @@ class Introduction:
 
 
 class _Curious(ClientSide):
-    """A client that allows nothing, and supports all options."""
+    """A client that allows nothing."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """Boolean options are supported, and a person can sign in elsewhere."""
-        return ClientCapabilities(boolean_options=True, terminal_auth=True)
+        """A person can sign in elsewhere."""
+        return ClientCapabilities(terminal_auth=True)
 
 
 async def introduce(

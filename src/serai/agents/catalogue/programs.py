@@ -124,7 +124,9 @@ def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
         candidates = [path] if path is not None and path.is_absolute() else []
     else:
         candidates = [folder / name for folder in surroundings.program_folders()]
-    yield from filter(_is_program, candidates)
+    for path in candidates:
+        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - it never raises
+            yield path
 
 
 def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
@@ -179,10 +181,6 @@ def version_in(text: str) -> str | None:
     """Return the first version in a text, such as `1.2.3` or `1.2.3-beta.1`."""
     match = _VERSION.search(text)
     return match[1] if match else None
-
-
-def _is_program(path: Path) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
 
 
 def _node_versions(home: Path) -> list[Path]:

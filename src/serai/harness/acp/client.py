@@ -61,7 +61,6 @@ class HostClient(acp.ClientSide):
             terminal=self._definition.terminal,
             elicitation_form=True,
             elicitation_url=True,
-            boolean_options=True,
             terminal_auth=True,
         )
 

@@ -248,25 +248,17 @@ def ways_in(
         command = list(found.definition.login)
         name, kind = " ".join(command), SignInKind.TERMINAL
         yield SignInWay(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
-    for kind in SignInKind:  # in this order
-        for offered in handshake.auth_methods if handshake is not None else ():
-            if _kind(offered) is kind and (way := _way(offered, kind, found, env, surroundings)) is not None:
-                yield way
-
-
-def _kind(offered: AuthMethod) -> SignInKind | None:
-    if offered.command or offered.type == "terminal":
-        return SignInKind.TERMINAL
-    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(offered.type)
+    offered = handshake.auth_methods if handshake is not None else ()
+    ways = (_way(each, found, env, surroundings) for each in offered)
+    kinds = list(SignInKind)  # in this order
+    yield from sorted(filter(None, ways), key=lambda way: kinds.index(SignInKind(way.method.kind)))
 
 
 def _way(
-    offered: AuthMethod,
-    kind: SignInKind,
-    found: FoundAgent,
-    env: Mapping[str, str],
-    surroundings: Surroundings,
+    offered: AuthMethod, found: FoundAgent, env: Mapping[str, str], surroundings: Surroundings
 ) -> SignInWay | None:
+    kinds = {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT, "terminal": SignInKind.TERMINAL}
+    kind = SignInKind.TERMINAL if offered.command else kinds.get(offered.type)
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
         words = offered.login_command(found.launch.argv if found.launch is not None else ())
@@ -274,7 +266,7 @@ def _way(
         if not argv:
             return None
         env = {**env, **offered.environ}
-    if kind is SignInKind.ENVIRONMENT and not offered.variables:
+    if kind is None or (kind is SignInKind.ENVIRONMENT and not offered.variables):
         return None
     method = SignInMethod(
         id=offered.id,
