@@ -127,7 +127,7 @@ def serve_terminals(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal that has run `ls` already, and someone called Ada."""
 
     async def create(request: CreateTerminal) -> str:
-        assert (request.command, request.args, request.environ) == ("ls", ["-l"], {})
+        assert (request.command, request.args, request.env or []) == ("ls", ["-l"], [])
         return "t1"
 
     async def output(_request: TerminalRequest) -> TerminalOutput:

@@ -13,6 +13,7 @@ from serai.errors import AgentInitFailed, AuthRequired
 
 
 async def introduced(agent: ScriptedAgent) -> Introduction:
+    assert agent.processes is not None
     return await introduce(await agent.launch({}), agent.processes, mask=str)
 
 

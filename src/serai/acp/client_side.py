@@ -132,11 +132,6 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
     cwd: str | None = None
     output_byte_limit: int | None = None
 
-    @property
-    def environ(self) -> dict[str, str]:
-        """The environment variables to set."""
-        return {each.name: each.value for each in self.env or ()}
-
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):
     """The agent asks something about one of its terminals."""

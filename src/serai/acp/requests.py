@@ -22,7 +22,7 @@ from serai.jsonrpc.messages import (
 )
 
 if TYPE_CHECKING:
-    from serai.acp.agent import Agent
+    from serai.acp.process.connection import AgentConnection
     from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class _Pending:
 class AgentRequests:
     """The pending requests of one agent."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: AgentConnection) -> None:
         self.capabilities = agent.client.capabilities
         """The capabilities that the client has declared."""
         self._agent = agent

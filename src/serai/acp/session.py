@@ -114,8 +114,9 @@ class AcpSession:
         """True once the session has ended."""
         self.permit: Callable[[PermissionRequest], Awaitable[str | None]] = agent.client.request_permission
         """Answers the agent's requests for permission in this session."""
-        self._rested = asyncio.Event()
-        self._rested.set()
+        self.at_rest = asyncio.Event()
+        """Set while no prompt is under way, not even a failed one."""
+        self.at_rest.set()
 
     # -- updates ------------------------------------------------------------------------------------------
 
@@ -245,14 +246,10 @@ class AcpSession:
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
         self.agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
         self.turn, self._replaying = turn, False
-        self._rested.clear()
+        self.at_rest.clear()
         self.agent.heard()
         self._listen()
         return turn
-
-    async def at_rest(self) -> None:
-        """Wait until no prompt is under way, not even a failed one. Cancelling it stops the waiting."""
-        await self._rested.wait()
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. Without a prompt under way this does nothing.
@@ -309,7 +306,7 @@ class AcpSession:
     def _rest(self) -> None:
         """Note that no prompt is under way any more."""
         self.turn = None
-        self._rested.set()
+        self.at_rest.set()
         if self._timer is not None:
             self._timer.cancel()
 

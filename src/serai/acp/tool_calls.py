@@ -179,11 +179,6 @@ class CallChange(NamedTuple):
     """The call before it; `None` when the call is new."""
 
     @property
-    def is_new(self) -> bool:
-        """True if the call is new."""
-        return self.before is None
-
-    @property
     def is_retold(self) -> bool:
         """True if the title or the input has changed."""
         had = ("", None) if self.before is None else (self.before.title, self.before.input)
@@ -286,14 +281,8 @@ class ToolCalls:
     def _call_for(self, update: ToolCallUpdate) -> AgentToolCall | None:
         """Return the call that was announced before, and is asked about under another id."""
         waiting = (CallStage.STREAMING, CallStage.RUNNING)
-        return next(
-            (
-                call
-                for call in self
-                if call.stage in waiting and not call.is_allowed and _is_same(call, update)
-            ),
-            None,
-        )
+        calls = (call for call in self if call.stage in waiting and not call.is_allowed)
+        return next((call for call in calls if _is_same(call, update)), None)
 
     def _begin(self, update: CallUpdate, last: AgentToolCall | None) -> AgentToolCall:
         """Create a call. `last` is the earlier call of the same id, which is over."""

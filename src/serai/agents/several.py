@@ -72,11 +72,6 @@ class SeveralResult:
     attempts: tuple[Attempt, ...]
     """All attempts, in the order in which the agents were asked or given."""
 
-    @property
-    def others(self) -> tuple[Attempt, ...]:
-        """The attempts that did not win."""
-        return self.attempts[: self.stage] + self.attempts[self.stage + 1 :]
-
 
 def is_anothers_turn(error: BaseException) -> bool:
     """Tell whether another agent may help: this one does not start, has no access, is busy or silent."""
@@ -269,16 +264,6 @@ class AgentPool(Closing):
         except BaseException:
             await to_its_end(_undo_opening(opening))
             raise
-
-    @property
-    def capacity(self) -> int:
-        """Number of workers."""
-        return len(self._sessions)
-
-    @property
-    def idle(self) -> int:
-        """Number of free workers."""
-        return self._free.qsize()
 
     async def ask(self, prompt: Prompt) -> AskResult:
         """Ask a free worker, as `WireSession.ask`."""

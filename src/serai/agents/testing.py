@@ -74,6 +74,7 @@ class Inside(Adapter):
 
     def __init__(self, name: str) -> None:
         self.id = name
+        self.processes = cast("Processes", self)  # agents use only its `start`
         self.environ: Mapping[str, str] = {}
         """Variables of its last start."""
         self.cwd: Path | None = None
@@ -88,11 +89,6 @@ class Inside(Adapter):
     async def launch(self, options: Options) -> Launch:  # noqa: ARG002 - nothing depends on them
         """Return its launch: nothing has to be found."""
         return Launch((self.id,), name=self.id)
-
-    @property
-    def processes(self) -> Processes:
-        """Starts it instead of a process."""
-        return cast("Processes", self)  # agents use only its `start`
 
     async def start(
         self,

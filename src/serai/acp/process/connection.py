@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Required, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from serai.acp.client_side import ClientSide
 from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
 from serai.acp.process.pipes import Pipes
+from serai.acp.requests import AgentRequests
 from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
 from serai.contract.record import checked
@@ -31,6 +32,9 @@ from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
+
+if TYPE_CHECKING:
+    from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
 
@@ -119,15 +123,16 @@ and another one when there will be no answer."""
 class AgentConnection(ABC):
     """One agent's process and the conversation with it.
 
-    The agent's updates, requests and other notifications go to `updated`, `asked` and `notified`, which must
-    not block.
+    The agent's updates and other notifications go to `updated` and `notified`, which must not block.
     """
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
         self.launch = launch
         self.name = launch.name
         """The agent's name in messages."""
-        self.mask = options.get("mask", str)
+        self.mask, self.warn = options.get("mask", str), options["warn"]
+        self.client = options.get("client") or ClientSide()
+        self.requests = AgentRequests(self)
         self.tail = StderrTail(self.mask, self._logged)
         self.failures = Failures(launch, self.mask)
         self.is_held = False
@@ -155,10 +160,6 @@ class AgentConnection(ABC):
         """Take an update of a session, which was a line of `size` bytes."""
 
     @abstractmethod
-    def asked(self, request: Request) -> None:
-        """Take a request of the agent."""
-
-    @abstractmethod
     def notified(self, message: Notification) -> None:
         """Take any other notification of the agent."""
 
@@ -166,10 +167,9 @@ class AgentConnection(ABC):
     def over(self) -> None:
         """Clean up: the process is gone and all its output has been read. Called once."""
 
-    @property
     @abstractmethod
-    def is_excused(self) -> bool:
-        """True while the agent itself waits for an answer, so that its silence does not count."""
+    def session_of(self, session_id: str | None) -> AcpSession | None:
+        """Return the open session that a request means."""
 
     # -- the process ---------------------------------------------------------------------------------------
 
@@ -411,7 +411,7 @@ class AgentConnection(ABC):
 
     def silence(self) -> float:
         """Return for how many seconds nothing was heard of the agent: 0 while it has to wait itself."""
-        if self.is_held or self.is_excused:
+        if self.is_held or self.requests.is_waited_for:
             self.heard()
         return time.monotonic() - self._heard_at
 
@@ -463,7 +463,8 @@ class AgentConnection(ABC):
                 then(result, error)
                 return True
             case Request() as request:
-                self.asked(request)
+                self.heard()
+                self.requests.serve(request)
                 return True
             case errors.ProtocolError() as error:
                 self._write(self._peer.refuse(error))

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -78,7 +79,8 @@ class WireHost(Closing, Agent):
         chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
-        self._ref = ref
+        self.again = partial(WireHost.begin, ref, options)
+        """Starts the same agent once more."""
         self._given_options = options
         self._chosen = chosen  # by arguments: these need not be chosen in the session
         self._processes: Processes | None = None
@@ -130,10 +132,6 @@ class WireHost(Closing, Agent):
             await to_its_end(host._clear())
             raise
         return host
-
-    async def again(self) -> WireHost:
-        """Start the same agent once more, with the same options."""
-        return await WireHost.begin(self._ref, self._given_options)
 
     def _hear_log(self, line: str) -> None:
         if self._recorder is not None:

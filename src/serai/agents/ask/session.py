@@ -317,7 +317,7 @@ class WireSession(Closing):
         opened. If someone must sign in, wait or pay, that is an error: the session can be opened later.
         """
         await self._drain()
-        await self._acp.at_rest()  # a turn that has failed may not have been answered yet
+        await self._acp.at_rest.wait()  # a turn that has failed may not have been answered yet
         why = self._why_renew()
         if why is None or self.is_closed:
             return

@@ -38,6 +38,8 @@ class Adapter(ABC):
     """The agent's name."""
     native_system_prompt: bool = False
     """True if it takes a system prompt in `_meta.systemPrompt.append`."""
+    processes: Processes | None = None
+    """Starts it; `None` for the default."""
 
     @abstractmethod
     async def launch(self, options: Options) -> Launch:
@@ -46,11 +48,6 @@ class Adapter(ABC):
         Raises:
             AgentNotInstalled: It cannot be started.
         """
-
-    @property
-    def processes(self) -> Processes | None:
-        """Starts it; `None` for the default."""
-        return None
 
 
 AgentRef: TypeAlias = str | AgentDefinition | Adapter

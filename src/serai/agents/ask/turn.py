@@ -210,9 +210,9 @@ class RunningTurn:
                 return ThinkingAdded(text, item.message_id)
             case updates.ToolCall() | updates.ToolCallUpdate():
                 change = self.calls.update(item)
-                self._is_apart = self._is_apart or change.is_new
+                self._is_apart = self._is_apart or change.before is None
                 self._look_at(change.call)
-                return ToolCalled(change.call) if change.is_new else ToolChanged(change.call)
+                return ToolCalled(change.call) if change.before is None else ToolChanged(change.call)
             case UsageChanged(cost=updates.Cost() as cost):
                 if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
@@ -265,7 +265,7 @@ class RunningTurn:
 
     def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
-        self._is_apart = self._is_apart or change.is_new
+        self._is_apart = self._is_apart or change.before is None
         self._judged[change.call.id] = asked.call = change.call
         asked.reached.set()
         return asked

@@ -54,11 +54,6 @@ class FoundAgent:
         return self.definition.id
 
     @property
-    def available(self) -> bool:
-        """True if it is installed and can be started."""
-        return self.launch is not None
-
-    @property
     def label(self) -> str:
         """The agent's name, for people."""
         return self.definition.label

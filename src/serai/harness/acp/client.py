@@ -107,7 +107,7 @@ class HostClient(acp.ClientSide):
             argv,
             title=shlex.join(argv) if request.args else request.command,
             cwd=self._uri(request.cwd) if request.cwd else None,
-            env=request.environ,
+            env={each.name: each.value for each in request.env or ()},
         )
         if self._is_closed or not work.turn.is_running:  # meanwhile
             await terminal.close()

@@ -16,12 +16,12 @@ from typing import TypeVar
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
-from serai.agents.catalogue.introduction import AgentMemory, Introduction, introduce
+from serai.agents.catalogue.introduction import FILE, AgentMemory, Introduction, introduce
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import SignInWay
-from serai.machine.processes.processes import Processes
+from serai.host.host import Host
 
 LOGIN_METHOD = "serai.login"
 """The id of the method that runs the catalogue's command."""
@@ -48,27 +48,16 @@ class Login:
 
     Args:
         found: The agent, as it is installed here.
-        processes: Starts it.
-        mask: Removes secrets from its output.
-        memory: Keeps its answers for later.
+        host: Starts it, masks its output, and keeps its answers for later.
         method: The agent's method by which someone has signed in before.
     """
 
-    def __init__(
-        self,
-        found: FoundAgent,
-        processes: Processes,
-        *,
-        mask: Callable[[str], str],
-        memory: AgentMemory | None = None,
-        method: str | None = None,
-    ) -> None:
+    def __init__(self, found: FoundAgent, host: Host, *, method: str | None = None) -> None:
         self.method = method
         """The agent's method by which someone has signed in, also in an earlier run of the host."""
         self._found = found
-        self._processes = processes
-        self._mask = mask
-        self._memory = memory
+        self._processes, self._mask = host.processes, host.redactor.redact
+        self._memory = AgentMemory(host.home / FILE)
         self._handshake: Handshake | None = None
         self._refused: LoginStage | None = None
         self._is_in: bool | None = None
@@ -115,8 +104,7 @@ class Login:
 
     async def _heard(self, handshake: Handshake) -> None:
         self._handshake = handshake
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
+        await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
 
     async def refused(self, stage: LoginStage) -> None:
         """Note that the agent wants a person to sign in."""
@@ -129,8 +117,7 @@ class Login:
 
     async def _stands(self, refused: LoginStage | None, *, is_in: bool | None) -> None:
         self._refused, self._is_in = refused, is_in
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
+        await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
 
     async def ask(self, *, once: bool = False) -> Introduction | None:
         """Start the agent and ask it; `None` when that fails, or (`once`) when it was asked before."""
