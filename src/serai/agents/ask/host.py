@@ -36,7 +36,7 @@ from serai.agents.ask.start import (
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
-from serai.machine.processes.child import to_its_end
+from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
@@ -192,9 +192,7 @@ class WireHost(Closing, Agent):
 
     async def _clear(self) -> None:
         if self._recorder is not None:
-            self._recorder.close(
-                self.exit.code if self.exit else None, self.exit.signal if self.exit else None
-            )
+            self._recorder.close(self.exit or Exit())
         if self._processes is not None:
             await self._processes.close()
 

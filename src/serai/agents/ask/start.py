@@ -22,7 +22,7 @@ from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
-from serai.machine.processes.child import to_its_end
+from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.processes import Processes
 
 __all__ = ["Adapter", "AgentRef"]
@@ -134,9 +134,9 @@ class Recorder:
             at = round(time.monotonic() - self._began, 3)
             self._file.write(msgspec.json.encode({"at": at, "from": origin, **what}) + b"\n")
 
-    def close(self, exit_code: int | None, signal: int | None) -> None:
+    def close(self, how: Exit) -> None:
         """Write how the agent has ended."""
-        self.write("end", exitCode=exit_code, signal=signal)
+        self.write("end", exitCode=how.code, signal=how.signal)
         self._file.close()
 
 
