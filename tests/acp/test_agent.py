@@ -26,9 +26,7 @@ from serai.machine.processes.processes import Processes
 
 
 async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: Any) -> None:
-    person.has = ClientCapabilities(
-        read_text_file=True, elicitation_url=True, boolean_options=True, terminal_auth=True
-    )
+    person.has = ClientCapabilities(read_text_file=True, elicitation_url=True, terminal_auth=True)
     agent = await start(capabilities={"loadSession": True})
     told = agent.handshake.raw["_meta"]["client"]
     assert told["protocolVersion"] == 1

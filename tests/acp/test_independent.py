@@ -63,9 +63,9 @@ async def test_sessions_are_made_opened_listed_and_closed(agent: Agent, tmp_path
 
     await session.set_mode("do")
     assert session.modes is not None
-    assert session.modes.current == "do"
+    assert session.modes.value == "do"
     await session.set_config_option("model", "large")
-    assert session.config_options[0].value == "large"
+    assert session.config_options[1].value == "large"
     await session.close()
 
     loaded = await agent.open_session(tmp_path, OpenWay.LOADED, "old")
@@ -127,7 +127,7 @@ def serve_terminals(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal that has run `ls` already, and someone called Ada."""
 
     async def create(request: CreateTerminal) -> str:
-        assert (request.command, request.args, request.environ) == ("ls", ["-l"], {})
+        assert (request.command, request.args, request.env or []) == ("ls", ["-l"], [])
         return "t1"
 
     async def output(_request: TerminalRequest) -> TerminalOutput:

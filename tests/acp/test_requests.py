@@ -92,12 +92,12 @@ async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
 
 
 async def test_a_client_that_fails_is_no_secret_and_no_end(
-    session: AcpSession, person: Any, converse: Any, monkeypatch: pytest.MonkeyPatch
+    session: AcpSession, converse: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_request: PermissionRequest) -> str:
         raise RuntimeError("inner secret")
 
-    monkeypatch.setattr(person, "request_permission", fail)
+    monkeypatch.setattr(session, "permit", fail)
     conversation = await converse(session, "permission 1")
     assert conversation.texts == ["null"]  # an error, and so no result
     assert conversation.stop_reason == "end_turn"

@@ -142,12 +142,12 @@ async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
 async def test_modes_and_options_are_set_and_remembered(session: AcpSession) -> None:
     await session.set_mode("do")
     assert session.modes is not None
-    assert session.modes.current == "do"
+    assert session.modes.value == "do"
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await session.set_mode("fly")
     assert caught.value.capability == "mode:fly"
     await session.set_config_option("model", "large")
-    assert session.config_options[0].value == "large"
+    assert session.config_options[1].value == "large"
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await session.set_config_option("other", value=True)
     assert caught.value.capability == "setSessionConfigOption"
@@ -158,10 +158,10 @@ async def test_an_agent_that_took_a_value_and_says_nothing_more_has_it(start: An
     session = await agent.open_session(tmp_path)
     for value in ("large", "small"):
         await session.set_config_option("model", value)
-        [option] = session.config_options
+        _, option = session.config_options
         assert (option.value, option.raw["currentValue"], len(option.choices)) == (value, value, 2)
     await asyncio.gather(*(session.set_config_option("model", value) for value in ("small", "large")))
-    assert session.config_options[0].value == "large"
+    assert session.config_options[1].value == "large"
 
 
 @proves("wire:Session-capabilities/close-is-not-exit")

@@ -32,9 +32,9 @@ def allowed(calls: ToolCalls, question: ToolCallUpdate) -> AgentToolCall:
 
 def test_what_is_told_of_a_call_adds_up() -> None:
     calls = ToolCalls()
-    assert calls.update(begun(title="ls", tool_kind="execute")).is_new
+    assert not calls.update(begun(title="ls", tool_kind="execute")).before
     change = calls.update(told(raw_input=ONE, status="in_progress"))
-    assert (change.is_new, change.is_retold, change.call.stage) == (False, True, CallStage.RUNNING)
+    assert (change.before is None, change.is_retold, change.call.stage) == (False, True, CallStage.RUNNING)
     use = calls.update(told(status="completed", content=[text("a")])).call
     assert (use.title, use.kind, use.input, use.text) == ("ls", "execute", ONE, "a")
     assert (use.stage, use.is_over) == (CallStage.CLOSED, True)
@@ -69,7 +69,7 @@ def test_a_second_question_under_one_id_shows_what_it_asks_about(
 def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follows: dict[str, Any]) -> None:
     calls = ToolCalls()
     allowed(calls, told("question", title="touch one", raw_input=ONE, tool_kind="execute"))
-    assert not calls.update(begun("call", status="in_progress", **follows)).is_new
+    assert calls.update(begun("call", status="in_progress", **follows)).before
     calls.update(told("call", status="completed"))
     (use,) = calls
     assert (use.stage, use.status) == (CallStage.CLOSED, "completed")
@@ -86,7 +86,7 @@ def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follo
 def test_also_when_it_says_more_or_less_than_the_call(question: dict[str, Any], call: dict[str, Any]) -> None:
     calls = ToolCalls()
     allowed(calls, told("question", **question))
-    assert not calls.update(begun("call", status="completed", **call)).is_new
+    assert calls.update(begun("call", status="completed", **call)).before
     assert calls.end() == []
 
 
@@ -102,7 +102,7 @@ def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_waits() -> No
 def test_another_call_than_the_one_that_was_asked_about_is_another_call() -> None:
     calls = ToolCalls()
     allowed(calls, told("question", raw_input=ONE, tool_kind="execute"))
-    assert calls.update(begun("call", raw_input=TWO, tool_kind="execute")).is_new
+    assert not calls.update(begun("call", raw_input=TWO, tool_kind="execute")).before
 
 
 def test_a_denied_call_that_follows_its_question_is_not_told_as_completed() -> None:

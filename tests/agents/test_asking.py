@@ -114,7 +114,7 @@ async def test_detect_tells_what_can_be_used_and_starts_nothing(players: Players
     players.add_missing("absent")
     options = players.options
     found = await agents.detect(catalogue=options.get("catalogue"), finder=options.get("finder"))
-    assert [(one.id, one.available) for one in found] == [("player", True), ("absent", False)]
+    assert [(one.id, one.installed) for one in found] == [("player", True), ("absent", False)]
     assert found[1].reason == "no-such-program was not found"
     assert found[1].definition.install == "pip install it"
 

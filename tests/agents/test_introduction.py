@@ -13,6 +13,7 @@ from serai.errors import AgentInitFailed, AuthRequired
 
 
 async def introduced(agent: ScriptedAgent) -> Introduction:
+    assert agent.processes is not None
     return await introduce(await agent.launch({}), agent.processes, mask=str)
 
 
@@ -22,9 +23,9 @@ async def test_it_tells_what_it_can_do_and_what_can_be_chosen() -> None:
     told = await introduced(agent)
     assert told.handshake.capabilities.load_session
     assert told.modes is not None
-    assert told.modes.current == "ask"
+    assert told.modes.value == "ask"
     assert [model.value for model in told.models.models] == ["large", "small"]
-    assert [option.id for option in told.options] == ["model", "effort"]
+    assert [option.id for option in told.options] == ["serai.modes", "model", "effort"]
     assert [command["name"] for command in told.commands] == ["review"]
     assert told.problem is None
 

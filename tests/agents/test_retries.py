@@ -143,7 +143,7 @@ async def test_what_was_chosen_holds_for_the_new_agent_too() -> None:
         await session.ask("one")
         await session.ask("two")
         assert session.acp.modes is not None
-        assert session.acp.modes.current == "do"
+        assert session.acp.modes.value == "do"
     assert len(agent.asked("session/set_mode")) == 2
     assert costs.turns == 2
 

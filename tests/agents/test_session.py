@@ -46,7 +46,7 @@ async def test_a_session_has_its_agents_capabilities_and_a_host(players: Players
         assert [method.id for method in session.host.handshake.auth_methods] == ["key"]
         assert (session.id, session.acp.cwd) == ("s1", players.project)
         assert session.acp.modes is not None
-        assert session.acp.modes.current == "ask"
+        assert session.acp.modes.value == "ask"
 
 
 async def test_it_can_be_awaited_and_closed_as_well(players: Players) -> None:
@@ -318,12 +318,12 @@ async def test_a_command_must_be_one_of_the_agents(players: Players) -> None:
 
 async def test_model_mode_and_options_are_chosen_when_a_session_is_opened(players: Players) -> None:
     async with agents.session("player", model="large", mode="do", **players.options) as session:
-        assert session.acp.config_options[0].value == "large"
+        assert session.acp.config_options[1].value == "large"
         assert session.acp.modes is not None
-        assert session.acp.modes.current == "do"
+        assert session.acp.modes.value == "do"
         await session.set_mode("ask")
         await session.set_config_option("model", "small")
-        assert session.acp.config_options[0].value == "small"
+        assert session.acp.config_options[1].value == "small"
     assert players.warnings == []
 
 

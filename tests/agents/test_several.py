@@ -86,7 +86,7 @@ async def test_the_first_answer_wins_and_the_others_are_gone(several: Players) -
     several.add("quick", answers=["quick"])
     answer = await agents.race("wait", ["player", "absent", "quick", "other"], **several.options)
     assert (answer.result.text, answer.winner) == ("quick", "quick")
-    player, absent, other = answer.others
+    player, absent, _, other = answer.attempts
     assert (player.agent, player.result, player.error) == ("player", None, None)
     assert isinstance(absent.error, AgentNotInstalled)
     assert other.agent == "other"
@@ -124,7 +124,7 @@ async def test_the_first_answer_that_does_is_taken(several: Players) -> None:
         **several.options,
     )
     assert (answer.result.text, answer.winner, answer.stage) == ("a long answer", "long", 2)
-    absent, short = answer.others
+    absent, short, _ = answer.attempts
     assert isinstance(absent.error, AgentNotInstalled)
     assert short.result is not None
     assert short.result.text == "no"
@@ -141,9 +141,7 @@ async def test_a_budget_ends_a_cascade(several: Players) -> None:
 
 async def test_a_pool_has_workers_in_turns_and_each_is_used_by_one_at_a_time(several: Players) -> None:
     async with agents.pool(["player", "other"], capacity=3, **several.options) as pool:
-        assert (pool.capacity, pool.idle) == (3, 3)
         results = await asyncio.gather(*(pool.ask("pid") for _ in range(7)))
-        assert pool.idle == 3
         assert len({result.text for result in results}) == 3
         assert {result.agent for result in results} == {"player", "other"}
     assert several.methods.count("initialize") == 3
@@ -164,7 +162,6 @@ async def test_whoever_waits_is_served_in_order_and_may_give_up(several: Players
             waiting[1].cancel()
         await asyncio.wait(waiting)
         assert order == [0, 2, 3]
-        assert pool.idle == 1
 
 
 async def test_a_pool_that_cannot_be_filled_leaves_nothing(several: Players) -> None:
@@ -196,7 +193,7 @@ async def test_a_client_has_defaults_that_can_be_joined(several: Players) -> Non
     client = agents.client("player", meta={"one": 1}, mcp_servers=servers, model="large", **several.options)
     other = client.having(meta={"two": 2}, mcp_servers=[{"name": "b", "command": "/c"}])
     async with other.session() as session:
-        assert session.acp.config_options[0].value == "large"
+        assert session.acp.config_options[1].value == "large"
         opened = several.heard[-2]["params"]
     assert opened["_meta"] == {"one": 1, "two": 2}
     assert [(server["name"], server["command"]) for server in opened["mcpServers"]] == [

@@ -66,7 +66,7 @@ async def test_it_keeps_its_sessions_and_has_what_it_is_given() -> None:
     async with agents.session(agent, model="large", mode="do") as session:
         assert [choice.value for choice in session.models.models] == ["large", "small"]
         assert session.acp.modes is not None
-        assert session.acp.modes.current == "do"
+        assert session.acp.modes.value == "do"
         fork = await session.fork()
         first, second = session.id, fork.id
     assert first != second

@@ -13,14 +13,12 @@ from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake, is_offered
-from serai.acp.client_side import PermissionRequest
 from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
-from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.acp.shapes import line_of, mask_json, object_of, objects_of, text_of
 from serai.acp.updates import Update
-from serai.jsonrpc import Notification, Request
+from serai.jsonrpc import Notification
 from serai.machine.processes.child import to_its_end
 from serai.machine.processes.processes import Processes
 from serai.version import __version__
@@ -66,15 +64,11 @@ class Agent(AgentConnection):
         super().__init__(launch, options)
         self.handshake = Handshake.read(None)
         """The agent's answer to `initialize`."""
-        self.mask, self.warn = options["mask"], options["warn"]
-        self.start_patience = _limit(options.get("start_timeout", INITIALIZE_TIMEOUT))
-        self.patience = _limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT))
+        self.start_patience = options.get("start_timeout", INITIALIZE_TIMEOUT) or None
+        self.patience = options.get("inactivity_timeout", INACTIVITY_TIMEOUT) or None
         """Longest silence during a prompt, in seconds; `None`: no limit."""
         self.cancel_patience = options.get("cancel_timeout", CANCEL_TIMEOUT)
         """Longest time from a cancel to the end of the prompt, in seconds."""
-        self.client = options["client"]
-        """Answers the agent's requests."""
-        self.requests = AgentRequests(self)
         self.open_sessions: dict[str, AcpSession] = {}
         """The open sessions, by their ids."""
         self._openings = 0
@@ -159,7 +153,7 @@ class Agent(AgentConnection):
         def then(result: Any) -> None:
             nonlocal session
             session = session or self._made(method, cwd, result, replaying=way.knows_past)
-            session.opened(result, settles=way.knows_past)
+            session.opened(result)
 
         self._openings += 1
         try:
@@ -335,11 +329,6 @@ class Agent(AgentConnection):
         if self._openings:
             self._early.append((session_id, update, size))
 
-    def asked(self, request: Request) -> None:
-        """Answer a request of the agent."""
-        self.heard()
-        self.requests.serve(request)
-
     def notified(self, message: Notification) -> None:
         """Withdraw a request of the agent, or note that a person has answered elsewhere."""
         params = object_of(message.params)
@@ -353,11 +342,6 @@ class Agent(AgentConnection):
         self.requests.stop()
         self._end_sessions()
 
-    @property
-    def is_excused(self) -> bool:
-        """True while the agent waits for an answer."""
-        return self.requests.is_waited_for
-
     def session_of(self, session_id: str | None) -> AcpSession | None:
         """Return the open session of an id, else the one that is likely meant.
 
@@ -369,10 +353,6 @@ class Agent(AgentConnection):
         likely = named or [session for session in opened if session.turn is not None] or opened
         return likely[0] if len(likely) == 1 else None
 
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Answer a request for permission. Unless this is overridden, the client is asked."""
-        return await self.client.request_permission(request)
-
     def _end_sessions(self) -> None:
         """End all sessions because the agent is gone: running turns fail with the reason."""
         sessions, self.open_sessions = self.open_sessions, {}
@@ -383,10 +363,6 @@ class Agent(AgentConnection):
         """Raise `CapabilityNotSupportedError` unless the agent offers this, such as `loadSession`."""
         if not is_offered(self.handshake.raw, capability):
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
-
-
-def _limit(seconds: float | None) -> float | None:
-    return seconds if seconds is not None and seconds > 0 else None
 
 
 def _page(sent: Any) -> SessionPage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -49,10 +50,7 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     @classmethod
     def read(cls, initialize_result: Any) -> AgentCapabilities:
         """Read the result of `initialize`. Values of the wrong shape count as missing."""
-
-        def offers(path: str) -> bool:
-            return is_offered(initialize_result, path)
-
+        offers = partial(is_offered, initialize_result)
         return cls(
             load_session=offers("loadSession"),
             fork_session=offers("sessionCapabilities.fork"),

@@ -27,8 +27,6 @@ class ClientCapabilities:
     """Commands that the agent runs in the client's terminals."""
     elicitation_form: bool = False
     elicitation_url: bool = False
-    boolean_options: bool = False
-    """Config options that are true or false, beside those with a list of values."""
     terminal_auth: bool = False
     """A terminal in which a person can sign in."""
 
@@ -37,12 +35,11 @@ class ClientCapabilities:
         wire: dict[str, Any] = {
             "fs": {"readTextFile": self.read_text_file, "writeTextFile": self.write_text_file},
             "terminal": self.terminal,
+            "session": {"configOptions": {"boolean": {}}},  # `AcpSession` has them for every client
         }
         modes = {"form": self.elicitation_form, "url": self.elicitation_url}
         if any(modes.values()):  # an empty object would promise nothing
             wire["elicitation"] = {mode: {} for mode, has in modes.items() if has}
-        if self.boolean_options:
-            wire["session"] = {"configOptions": {"boolean": {}}}
         if self.terminal_auth:
             wire["auth"] = {"terminal": True}
         return wire
@@ -134,11 +131,6 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
     env: list[_Variable] | None = None
     cwd: str | None = None
     output_byte_limit: int | None = None
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """The environment variables to set."""
-        return {each.name: each.value for each in self.env or ()}
 
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):

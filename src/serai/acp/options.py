@@ -6,27 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from serai.acp.shapes import is_object, object_of, objects_of, text_of
+from serai.acp.shapes import object_of, objects_of, text_of
 
+MODES_OPTION = "serai.modes"
 MODEL_OPTION = "serai.model"
-"""Id of the option that stands for `models`, which some agents send instead of options."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """A way in which a session can work."""
-
-    id: str
-    name: str
-    description: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Modes:
-    """The modes of a session, and the current one."""
-
-    current: str
-    available: tuple[Mode, ...]
+_STAND_INS = (
+    (
+        {"id": MODES_OPTION, "name": "Mode", "category": "mode", "description": "How the agent works"},
+        ("modes", "currentModeId", "availableModes", "id"),
+    ),
+    (
+        {"id": MODEL_OPTION, "name": "Model", "category": "model"},
+        ("models", "currentModelId", "availableModels", "modelId"),
+    ),
+)
+"""The options that stand for `modes` and `models`, which many agents send beside or instead of options: the
+option, and the keys of these in an answer, of the current value, of all values and of a value's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +56,15 @@ class ConfigOption:
         return replace(self, value=value, raw={**self.raw, "currentValue": value})
 
 
-def read_modes(sent: Any) -> Modes | None:
-    """Read the modes in an answer; `None` without any."""
-    if not is_object(sent) or not isinstance(current := sent.get("currentModeId"), str):
-        return None
-    modes = (
-        Mode(each["id"], text_of(each.get("name")) or each["id"], text_of(each.get("description")))
-        for each in objects_of(sent.get("availableModes"))
-        if isinstance(each.get("id"), str)
-    )
-    return Modes(current, tuple(modes))
-
-
-def read_models(sent: Any) -> ConfigOption | None:
-    """Read the `models` in an answer as an option; `None` without any."""
-    models = [
-        {"value": each.get("modelId"), "name": each.get("name"), "description": each.get("description")}
-        for each in objects_of(object_of(sent).get("availableModels"))
-    ]
-    if not models:
-        return None
-    option = {"id": MODEL_OPTION, "name": "Model", "category": "model", "options": models}
-    return read_options([{**option, "currentValue": object_of(sent).get("currentModelId")}])[0]
+def read_stand_ins(answer: Mapping[str, Any]) -> dict[str, ConfigOption]:
+    """Read the `modes` and `models` in an answer as options, by their ids."""
+    options: list[dict[str, Any]] = []
+    for option, (key, current, available, name) in _STAND_INS:
+        sent = object_of(answer.get(key))
+        choices = [{**each, "value": each.get(name)} for each in objects_of(sent.get(available))]
+        if choices:
+            options.append({**option, "currentValue": sent.get(current), "options": choices})
+    return {option.id: option for option in read_options(options)}
 
 
 def read_options(sent: Any) -> tuple[ConfigOption, ...]:

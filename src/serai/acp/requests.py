@@ -22,7 +22,7 @@ from serai.jsonrpc.messages import (
 )
 
 if TYPE_CHECKING:
-    from serai.acp.agent import Agent
+    from serai.acp.process.connection import AgentConnection
     from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ GIVEN_UP: dict[str, Any] = {
     _ELICITATION: {"action": "cancel"},
 }
 """Answers for a person who is not asked any more."""
+_FAILED = ProtocolError("internal error", number=INTERNAL_ERROR)
 
 
 class Handler(NamedTuple):
@@ -102,7 +103,7 @@ class _Pending:
 class AgentRequests:
     """The pending requests of one agent."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: AgentConnection) -> None:
         self.capabilities = agent.client.capabilities
         """The capabilities that the client has declared."""
         self._agent = agent
@@ -121,15 +122,20 @@ class AgentRequests:
         handler = HANDLERS.get(request.method)
         if handler is None or not handler.is_offered(self.capabilities, request.params):
             message = f"this client does not have {request.method}"
-            self._agent.refuse(request.id, METHOD_NOT_FOUND, message)
+            self._agent.refuse(request.id, ProtocolError(message, number=METHOD_NOT_FOUND))
             return
         try:
             asked = handler.read(request.params)
         except msgspec.ValidationError as problem:
-            self._agent.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
+            error = ProtocolError(f"{request.method}: {problem}", number=INVALID_PARAMS)
+            self._agent.refuse(request.id, error)
             return
         pending = _Pending(request.id, request.method, self._agent.session_of(asked.session_id))
-        if self._is_given_up(pending):
+        is_unclear = pending.session is None and pending.method == _PERMISSION
+        if is_unclear:
+            what = "asks for permission in a session that nobody opened, and several could be meant"
+            self._agent.warn(f'Agent "{self._agent.name}" {what} — cancelled.')
+        if is_unclear or self._is_given_up(pending):
             self._agent.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
@@ -139,14 +145,13 @@ class AgentRequests:
     def give_up(self) -> None:
         """Cancel the questions to people in sessions whose prompt is cancelled, and tell the agent."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
-            if self._take(pending):
-                self._agent.answer(pending.id, GIVEN_UP[pending.method])
-                self._stop(pending)
+            self._reply(pending, GIVEN_UP[pending.method])
+            self._stop(pending)
 
     def withdraw(self, request_id: RequestId) -> None:
         """Stop a request that the agent has withdrawn."""
         for pending in [each for each in self._pending if each.id == request_id]:
-            self._refuse(pending, REQUEST_CANCELLED, "the request was cancelled")
+            self._reply(pending, ProtocolError("the request was cancelled", number=REQUEST_CANCELLED))
             self._stop(pending)
 
     def stop(self) -> None:
@@ -164,42 +169,35 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            agent, is_permission = self._agent, pending.method == _PERMISSION
-            answer = agent.permit if is_permission else getattr(agent.client, handler.method)
-            result = _written(handler, asked, await answer(asked))
-        except ProtocolError as error:
-            self._refuse(pending, error.number, error.message, error.data)
+            answer = getattr(self._agent.client, handler.method)
+            if pending.method == _PERMISSION and pending.session is not None:
+                answer = pending.session.permit
+            self._reply(pending, _written(handler, asked, await answer(asked)))
         except SeraiError as error:
-            self._refuse(pending, INTERNAL_ERROR, str(error))
+            self._reply(pending, error)
         except asyncio.CancelledError:
             # Whoever stopped it has answered. Otherwise the client's own waiting was cancelled.
-            if pending.method in GIVEN_UP and self._take(pending):
-                self._agent.answer(pending.id, GIVEN_UP[pending.method])
+            self._reply(pending, GIVEN_UP.get(pending.method, _FAILED))
             raise
         except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
             _log.exception("%s was not answered", pending.method)
-        else:
-            if self._take(pending):
-                self._agent.answer(pending.id, result)
-        finally:
-            self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
+            self._reply(pending, _FAILED)
 
     def _is_given_up(self, pending: _Pending) -> bool:
         """Tell whether a request is a question to a person in a session whose prompt is cancelled."""
         turn = pending.session.turn if pending.session is not None else None
         return pending.method in GIVEN_UP and turn is not None and turn.cancelled
 
-    def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
-        if self._take(pending):
-            self._agent.refuse(pending.id, code, message, data)
-
-    def _take(self, pending: _Pending) -> bool:
-        """Claim the right to answer a request. Returns false if it was answered before."""
+    def _reply(self, pending: _Pending, reply: Any) -> None:
+        """Answer a request by a result or an error, unless it was answered before."""
         if pending.is_answered:
-            return False
+            return
+        if isinstance(reply, SeraiError):
+            self._agent.refuse(pending.id, reply)
+        else:
+            self._agent.answer(pending.id, reply)
         pending.is_answered = True
         self._agent.heard()
-        return True
 
     def _stop(self, pending: _Pending) -> None:
         if pending.task is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from serai import errors
 from serai.acp import updates
 from serai.acp.client_side import PermissionRequest
-from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
+from serai.acp.options import MODEL_OPTION, MODES_OPTION, ConfigOption, read_options, read_stand_ins
 from serai.acp.prompt import (
     Finished,
     Item,
@@ -66,12 +65,13 @@ class OpenWay(StrEnum):
 class SessionOpening(TypedDict, total=False):
     """Options for opening a session."""
 
-    mcp_servers: Sequence[McpServer | Mapping[str, Any]]
+    mcp_servers: Iterable[McpServer | Mapping[str, Any]]
     """MCP servers that the session can use."""
-    additional_directories: Iterable[Path]
+    additional_directories: Iterable[Path | str]
     """Folders beside `cwd`. An agent that does not support them works without, with one warning."""
     meta: Mapping[str, Any]
-    """The request's `_meta`."""
+    """The `_meta` of the request that opens the session. Programs' prompts have it, too, and it gets the
+    `traceparent` of their active span."""
 
 
 class AcpSession:
@@ -81,7 +81,7 @@ class AcpSession:
         agent: Its agent.
         session_id: Its id, given by the agent.
         cwd: Its working directory.
-        replaying: True while the agent replays its history.
+        replaying: True for an earlier session, whose history the agent may replay.
     """
 
     def __init__(self, agent: Agent, session_id: str, cwd: Path, *, replaying: bool) -> None:
@@ -89,7 +89,6 @@ class AcpSession:
         self.cwd = cwd
         self.replayed: list[updates.Update] = []
         """The history that the agent replayed when the session was loaded, resumed or forked."""
-        self.modes: Modes | None = None
         self.config_options: tuple[ConfigOption, ...] = ()
         self.commands: tuple[Mapping[str, Any], ...] = ()
         """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
@@ -101,9 +100,10 @@ class AcpSession:
         self.agent = agent
         self._name = agent.name
         self._replaying = replaying
+        """True until the first prompt of an earlier session: what the agent sends of a turn is history."""
         self._replayed_last = 0.0
-        self._models: ConfigOption | None = None
-        """The choice of models of an agent that has no option for it."""
+        self._stand_ins: dict[str, ConfigOption] = {}
+        """The agent's `modes` and `models`, as options, which count unless there is one in their place."""
         self._stream = Stream(lambda full: agent.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self.turn: PromptTurn | None = None
@@ -112,10 +112,11 @@ class AcpSession:
         """Checks that the agent is not silent; once the prompt is cancelled, that it has stopped."""
         self.is_gone = False
         """True once the session has ended."""
-        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] | None = None
+        self.permit: Callable[[PermissionRequest], Awaitable[str | None]] = agent.client.request_permission
         """Answers the agent's requests for permission in this session."""
-        self._rested = asyncio.Event()
-        self._rested.set()
+        self.at_rest = asyncio.Event()
+        """Set while no prompt is under way, not even a failed one."""
+        self.at_rest.set()
 
     # -- updates ------------------------------------------------------------------------------------------
 
@@ -130,7 +131,11 @@ class AcpSession:
     def receive(self, update: updates.Update, size: int = 0) -> None:
         """Take an update. The agent's connection calls this."""
         is_state = type(update) in _STATE
-        if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
+        if (
+            isinstance(update, updates.CurrentModeUpdate)
+            and self.modes is not None
+            and self.modes.value == update.current_mode_id
+        ):
             return  # it was set from here, and the agent repeats it
         if is_state:
             clean = mask_json(update.raw, self.agent.mask)
@@ -142,19 +147,17 @@ class AcpSession:
             self.replayed.append(update)
             if not is_state:
                 self._replayed_last = asyncio.get_running_loop().time()
-            return
+                return
         self._stream.put(update, size)
 
     def mark(self, what: Any) -> None:
         """Put a mark among the updates, to be met in their order: see `Mark`."""
         self._stream.put(Mark(what))
 
-    def opened(self, reply: Any, *, settles: bool = False) -> None:
-        """Take the agent's answer. Later updates are new; with `settles`, only those after `settle`."""
-        self._replaying = settles
+    def opened(self, reply: Any) -> None:
+        """Take the agent's answer."""
         answer = self.reply = mask_json(object_of(reply), self.agent.mask)
-        self.modes = read_modes(answer.get("modes")) or self.modes
-        self._models = read_models(answer.get("models")) or self._models
+        self._stand_ins |= read_stand_ins(answer)
         self._tell_options(read_options(answer.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
@@ -164,7 +167,6 @@ class AcpSession:
         latest = loop.time() + _LONGEST_HISTORY
         while not self.is_gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
             await asyncio.sleep(wait)
-        self._replaying = False
 
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """End the session. A running turn fails with the error, or is cancelled without one."""
@@ -182,7 +184,7 @@ class AcpSession:
             case updates.ConfigOptionUpdate():
                 self._tell_options(read_options(update.config_options))
             case updates.CurrentModeUpdate():
-                self.modes = replace(self.modes, current=update.current_mode_id) if self.modes else None
+                self._stand_in(MODES_OPTION, update.current_mode_id)
             case updates.SessionInfoUpdate():
                 self.title = update.title if "title" in update.raw else self.title
             case updates.UsageUpdate():
@@ -190,14 +192,22 @@ class AcpSession:
             case _:
                 pass
 
-    def _is_in(self, mode_id: str) -> bool:
-        return self.modes is not None and self.modes.current == mode_id
+    @property
+    def modes(self) -> ConfigOption | None:
+        """Its modes: the current one is `value`, all are in `choices`."""
+        return self._stand_ins.get(MODES_OPTION)
+
+    def _stand_in(self, option_id: str, value: str | bool) -> None:
+        """Note the new value of an option that stands for modes or models."""
+        if (option := self._stand_ins.get(option_id)) is not None:
+            self._stand_ins[option_id] = option.at(value)
+            self._tell_options(self.config_options)
 
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
-        others = tuple(option for option in options if option.id != MODEL_OPTION)
-        if self._models is not None and all(option.category != "model" for option in others):
-            others = (self._models, *others)
-        self.config_options = others
+        others = [option for option in options if option.id not in self._stand_ins]
+        taken = {option.category for option in others}
+        own = (option for option in self._stand_ins.values() if option.category not in taken)
+        self.config_options = (*own, *others)
 
     # -- prompts -------------------------------------------------------------------------------------------
 
@@ -235,15 +245,11 @@ class AcpSession:
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
         self.agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
-        self.turn = turn
-        self._rested.clear()
+        self.turn, self._replaying = turn, False
+        self.at_rest.clear()
         self.agent.heard()
         self._listen()
         return turn
-
-    async def at_rest(self) -> None:
-        """Wait until no prompt is under way, not even a failed one. Cancelling it stops the waiting."""
-        await self._rested.wait()
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. Without a prompt under way this does nothing.
@@ -300,7 +306,7 @@ class AcpSession:
     def _rest(self) -> None:
         """Note that no prompt is under way any more."""
         self.turn = None
-        self._rested.set()
+        self.at_rest.set()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -318,7 +324,7 @@ class AcpSession:
             CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
             AgentError: The agent refused, or is gone.
         """
-        if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
+        if self.modes is not None and all(mode.value != mode_id for mode in self.modes.choices):
             raise errors.CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
         await self._call("session/set_mode", {"modeId": mode_id})
         self.receive(updates.CurrentModeUpdate(current_mode_id=mode_id))
@@ -332,10 +338,12 @@ class AcpSession:
             CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
             AgentError: The agent refused, or is gone.
         """
-        if self._models is not None and config_id == MODEL_OPTION:
-            await self._call("session/set_model", {"modelId": value})
-            self._models = self._models.at(value)
-            self._tell_options(self.config_options)
+        if config_id in self._stand_ins:
+            if config_id == MODES_OPTION:
+                await self.set_mode(str(value))
+            else:
+                await self._call("session/set_model", {"modelId": value})
+                self._stand_in(MODEL_OPTION, value)
             return
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):

@@ -179,11 +179,6 @@ class CallChange(NamedTuple):
     """The call before it; `None` when the call is new."""
 
     @property
-    def is_new(self) -> bool:
-        """True if the call is new."""
-        return self.before is None
-
-    @property
     def is_retold(self) -> bool:
         """True if the title or the input has changed."""
         had = ("", None) if self.before is None else (self.before.title, self.before.input)
@@ -277,7 +272,8 @@ class ToolCalls:
         if found is None and len(asked) == 1 and asked[0].key == self._last_asked:
             # The call after the question, under another title. Not after a no: that may be another call.
             call = asked[0]
-            may_be = call.stage in (CallStage.ASKED, CallStage.RUNNING) and not _has_other_input(call, update)
+            has_same_input = None in (update.raw_input, call.input) or _is_same(call, update)
+            may_be = call.stage in (CallStage.ASKED, CallStage.RUNNING) and has_same_input
             is_named = call.kind == "other" and bool(update.title) and str(update.title) in call.title
             found = call if may_be and (call.kind == update.tool_kind or is_named) else None
         return found
@@ -285,14 +281,8 @@ class ToolCalls:
     def _call_for(self, update: ToolCallUpdate) -> AgentToolCall | None:
         """Return the call that was announced before, and is asked about under another id."""
         waiting = (CallStage.STREAMING, CallStage.RUNNING)
-        return next(
-            (
-                call
-                for call in self
-                if call.stage in waiting and not call.is_allowed and _is_same(call, update)
-            ),
-            None,
-        )
+        calls = (call for call in self if call.stage in waiting and not call.is_allowed)
+        return next((call for call in calls if _is_same(call, update)), None)
 
     def _begin(self, update: CallUpdate, last: AgentToolCall | None) -> AgentToolCall:
         """Create a call. `last` is the earlier call of the same id, which is over."""
@@ -331,14 +321,6 @@ def _is_same(call: AgentToolCall, update: CallUpdate) -> bool:
     if update.raw_input is not None and call.input is not None:
         return _can_be_same(update.raw_input, call.input)
     return bool(update.title) and update.title == call.title
-
-
-def _has_other_input(call: AgentToolCall, update: CallUpdate) -> bool:
-    return (
-        update.raw_input is not None
-        and call.input is not None
-        and not _can_be_same(update.raw_input, call.input)
-    )
 
 
 def _can_be_same(one: Any, other: Any) -> bool:

@@ -72,11 +72,6 @@ class SeveralResult:
     attempts: tuple[Attempt, ...]
     """All attempts, in the order in which the agents were asked or given."""
 
-    @property
-    def others(self) -> tuple[Attempt, ...]:
-        """The attempts that did not win."""
-        return self.attempts[: self.stage] + self.attempts[self.stage + 1 :]
-
 
 def is_anothers_turn(error: BaseException) -> bool:
     """Tell whether another agent may help: this one does not start, has no access, is busy or silent."""
@@ -250,7 +245,8 @@ class AgentPool(Closing):
 
     Each worker has one user at a time; when all are busy, others wait, in order. Its session continues from
     one question to the next. A worker whose agent has died gets a new agent when it is needed again, which
-    continues the same session if it can (`on_renewed`).
+    continues the same session if it can (`on_renewed`). `close` ends all workers: running turns fail, and so
+    do those who wait.
     """
 
     def __init__(self, sessions: Sequence[WireSession]) -> None:
@@ -268,16 +264,6 @@ class AgentPool(Closing):
         except BaseException:
             await to_its_end(_undo_opening(opening))
             raise
-
-    @property
-    def capacity(self) -> int:
-        """Number of workers."""
-        return len(self._sessions)
-
-    @property
-    def idle(self) -> int:
-        """Number of free workers."""
-        return self._free.qsize()
 
     async def ask(self, prompt: Prompt) -> AskResult:
         """Ask a free worker, as `WireSession.ask`."""
@@ -308,10 +294,9 @@ class AgentPool(Closing):
         finally:
             self._free.put_nowait(session)
 
-    async def close(self) -> None:
-        """End all workers. Running turns fail, and so do those who wait. Again does no harm."""
+    async def _close(self) -> None:
         self._free.put_nowait(None)
-        await to_its_end(asyncio.gather(*(session.close() for session in self._sessions)))
+        await asyncio.gather(*(session.close() for session in self._sessions))
 
 
 async def _undo_opening(opening: Sequence[asyncio.Future[WireSession]]) -> None:

@@ -28,7 +28,7 @@ import msgspec
 from serai.acp.process.connection import Launch
 from serai.agents.ask.options import Options
 from serai.agents.ask.start import Adapter
-from serai.errors import FileUnreadable
+from serai.errors import FileUnreadable, ProtocolError
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 
@@ -74,6 +74,7 @@ class Inside(Adapter):
 
     def __init__(self, name: str) -> None:
         self.id = name
+        self.processes = cast("Processes", self)  # agents use only its `start`
         self.environ: Mapping[str, str] = {}
         """Variables of its last start."""
         self.cwd: Path | None = None
@@ -88,11 +89,6 @@ class Inside(Adapter):
     async def launch(self, options: Options) -> Launch:  # noqa: ARG002 - nothing depends on them
         """Return its launch: nothing has to be found."""
         return Launch((self.id,), name=self.id)
-
-    @property
-    def processes(self) -> Processes:
-        """Starts it instead of a process."""
-        return cast("Processes", self)  # agents use only its `start`
 
     async def start(
         self,
@@ -174,14 +170,6 @@ class _Child:
 
 
 # -- an agent with scripted turns -------------------------------------------------------------------------
-
-
-class Refused(Exception):
-    """Answers a request with an error."""
-
-    def __init__(self, error: Mapping[str, Any]) -> None:
-        super().__init__(error.get("message"))
-        self.error = dict(error)
 
 
 class ScriptedTurn:
@@ -302,7 +290,7 @@ class ScriptedTurn:
 
     def fail(self, message: str, code: int = -32603, data: Any = None) -> NoReturn:
         """End the turn with an error."""
-        raise Refused({"code": code, "message": message} | ({} if data is None else {"data": data}))
+        raise ProtocolError(message, number=code, data=data)
 
     def exit(self, code: int = 1) -> NoReturn:
         """End the whole agent, in the middle of the turn."""
@@ -372,7 +360,7 @@ class ScriptedAgent(Inside):
         self._ids = itertools.count(1)
         self._open_requests: dict[str, asyncio.Future[Any]] = {}
         self._running: dict[str, ScriptedTurn] = {}
-        self._wire: Wire | None = None
+        self._wire: Wire
         self._tasks: asyncio.TaskGroup
 
     @property
@@ -392,22 +380,16 @@ class ScriptedAgent(Inside):
 
     def log(self, line: str) -> None:
         """Write to the log of the running agent."""
-        self._now().log(line)
+        self._wire.log(line)
 
     def tell(self, session_id: str, update: str, **fields: Any) -> None:
         """Send an update of a session, outside a turn."""
         params = {"sessionId": session_id, "update": {"sessionUpdate": update, **fields}}
-        self._now().send(method="session/update", params=params)
+        self._wire.send(method="session/update", params=params)
 
     def exit(self, code: int = 1) -> None:
         """End the running agent."""
-        self._now()
         self._tasks.create_task(_end(code))
-
-    def _now(self) -> Wire:
-        if self._wire is None:
-            raise RuntimeError(f"the agent {self.id!r} was not started")
-        return self._wire
 
     async def play(self, wire: Wire) -> None:
         """Play the agent. Starting it calls this."""
@@ -438,22 +420,26 @@ class ScriptedAgent(Inside):
         if (error := self.fails.get(method)) is not None:
             wire.send(id=message["id"], error=error)
             return
+        problem: ProtocolError
         try:
             is_prompt = method == "session/prompt"
             result = await self._play_turn(wire, params) if is_prompt else self.answer(method, params)
-            wire.send(id=message["id"], result=result)
-        except Refused as refused:
-            wire.send(id=message["id"], error=refused.error)
+        except ProtocolError as refused:
+            problem = refused
         except Ended:
             raise
-        except Exception as problem:  # noqa: BLE001 - the test gets it as the turn's error
-            error = {"code": -32603, "message": f"the script failed with {problem!r}"}
-            wire.send(id=message["id"], error=error)
+        except Exception as failure:  # noqa: BLE001 - the test gets it as the turn's error
+            problem = ProtocolError(f"the script failed with {failure!r}")
+        else:
+            wire.send(id=message["id"], result=result)
+            return
+        more = {} if problem.data is None else {"data": problem.data}
+        wire.send(id=message["id"], error={"code": problem.number, "message": problem.message, **more})
 
     async def _play_turn(self, wire: Wire, params: Mapping[str, Any]) -> dict[str, Any]:
         number, script = next(self._numbers), next(self._turns, None)
         if script is None:
-            raise Refused({"code": -32603, "message": f"there is no turn {number} in the script"})
+            raise ProtocolError(f"there is no turn {number} in the script")
         turn = ScriptedTurn(wire, params, number, self._ask)
         self._running[turn.session_id] = turn
         reason = None
@@ -469,7 +455,7 @@ class ScriptedAgent(Inside):
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"
         answered = self._open_requests[request_id] = asyncio.get_running_loop().create_future()
-        self._now().send(id=request_id, method=method, params=params)
+        self._wire.send(id=request_id, method=method, params=params)
         return await answered
 
     def _heard(self, answer: Mapping[str, Any]) -> None:
@@ -492,7 +478,7 @@ class ScriptedAgent(Inside):
                 return self._opened(f"session-{len(self._sessions) + 1}", str(params["cwd"]))
             case "session/load" | "session/resume":
                 if session_id not in self._sessions:
-                    raise Refused({"code": -32002, "message": f"there is no session {session_id}"})
+                    raise ProtocolError(f"there is no session {session_id}", number=-32002)
                 return self._opened(session_id, str(params["cwd"]))
             case "session/list":
                 return {"sessions": [{"sessionId": one, "cwd": cwd} for one, cwd in self._sessions.items()]}
@@ -504,7 +490,7 @@ class ScriptedAgent(Inside):
             case "session/set_config_option":
                 return self._chosen(params["configId"], params["value"])
             case _:
-                raise Refused({"code": -32601, "message": f"there is no method {method}"})
+                raise ProtocolError(f"there is no method {method}", number=-32601)
 
     def _opened(self, session_id: str, cwd: str) -> dict[str, Any]:
         self._sessions[session_id] = cwd
@@ -520,7 +506,7 @@ class ScriptedAgent(Inside):
     def _chosen(self, option: str, value: str) -> dict[str, Any]:
         values = self._options.get(option, [])
         if value not in values:
-            raise Refused({"code": -32602, "message": f"{option} cannot be {value!r}"})
+            raise ProtocolError(f"{option} cannot be {value!r}", number=-32602)
         values.insert(0, values.pop(values.index(value)))
         return {"configOptions": self._described()}
 

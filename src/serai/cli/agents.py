@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.acp.capabilities import AgentCapabilities
+from serai.acp.options import Choice
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
@@ -322,7 +323,7 @@ def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any
 def _introduction(
     found: FoundAgent, introduction: Introduction, remembered: Remembered | None
 ) -> dict[str, Any]:
-    handshake, models = introduction.handshake, introduction.models.models
+    handshake, models, modes = introduction.handshake, introduction.models.models, introduction.modes
     is_refused = isinstance(introduction.problem, AuthRequired)
     return {
         **_document(found, remembered),
@@ -331,12 +332,16 @@ def _introduction(
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
         "signedIn": False if is_refused else signed_in_of(found, remembered),
-        "modes": asdict(introduction.modes) if introduction.modes else None,
+        "modes": {"current": modes.value, "available": list(map(_mode, modes.choices))} if modes else None,
         "models": [asdict(model) for model in models] if models else None,
         "configOptions": [option.raw for option in introduction.options],
         "commands": list(introduction.commands),
         "problem": introduction.problem.to_wire() if introduction.problem else None,
     }
+
+
+def _mode(mode: Choice) -> dict[str, Any]:
+    return {"id": mode.value, "name": mode.name, "description": mode.description}
 
 
 def _lines(found: FoundAgent, introduction: Introduction) -> Iterator[str]:
@@ -350,11 +355,9 @@ def _lines(found: FoundAgent, introduction: Introduction) -> Iterator[str]:
     if introduction.problem is not None:
         yield f"  no session    {introduction.problem}"
         return
-    if introduction.modes is not None:
-        for mode in introduction.modes.available:
-            yield _line(
-                "mode", mode.id, mode.name, mode.description, is_now=mode.id == introduction.modes.current
-            )
+    if (modes := introduction.modes) is not None:
+        for mode in modes.choices:
+            yield _line("mode", mode.value, mode.name, mode.description, is_now=mode.value == modes.value)
     model = introduction.models.model_option
     for choice in introduction.models.models:
         now = model is not None and choice.value == model.value
@@ -362,7 +365,7 @@ def _lines(found: FoundAgent, introduction: Introduction) -> Iterator[str]:
     if not introduction.models.models:
         yield "  model         unknown"
     for option in introduction.options:
-        if option is not model:
+        if option is not model and option is not modes:
             values = ", ".join(choice.value for choice in option.choices) or option.type
             yield _line("option", f"{option.id} = {option.value}", values)
     for command in introduction.commands:

@@ -84,7 +84,13 @@ def prompt_for(
     A session knows everything up to its own last answer. Later answers of others are quoted in the prompt;
     tool calls, results and reasoning are left out.
     """
-    begin = _known(messages, session_id)
+    known = [
+        number
+        for number, message in enumerate(messages, 1)
+        if isinstance(message, m.ModelResponse)
+        and (message.provider_name, message.provider_response_id) == (SYSTEM, session_id)
+    ]
+    begin = known[-1] if known and session_id is not None else 0
     unknown = list(messages[begin:])
     prompt = AgentPrompt()
     standing: list[str] = []
@@ -130,16 +136,6 @@ def with_instructions(prompt: AgentPrompt, sent_before: str | None) -> list[Part
             return [f"{text}\n\n{first}", *rest]
         case _:  # a command must stay at the beginning
             return [*prompt.parts, Aside(text)]
-
-
-def _known(messages: Sequence[m.ModelMessage], session_id: str | None) -> int:
-    """Return how many messages a session knows."""
-    for number, message in reversed([*enumerate(messages, 1)]):
-        if session_id is None or not isinstance(message, m.ModelResponse):
-            continue
-        if (message.provider_name, message.provider_response_id) == (SYSTEM, session_id):
-            return number
-    return 0
 
 
 def _parts(part: m.ModelRequestPart) -> list[Part]:

@@ -139,7 +139,13 @@ class AgentResponse(StreamedResponse):
             for update in self._take(event):
                 yield update
             event = await self._next()
-        self._end(event.result)
+        result = event.result
+        self.provider_response_id = result.session_id
+        self.finish_reason = _REASONS.get(result.stop_reason)  # none where pydantic-ai has no word for it
+        self.provider_details = details_of(result)
+        self._usage = usage_of(result)
+        if kinds := ", ".join(result.dropped):  # in the words of `agents.ask`
+            warn(f'Agent "{result.agent}" does not take these parts of a prompt — dropped: {kinds}.')
 
     def _take(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
@@ -173,7 +179,14 @@ class AgentResponse(StreamedResponse):
         before, self._calls[call.id] = self._calls.get(call.id), call
         manager, part_id = self._parts_manager, ("call", call.id)
         if before is None:
-            yield manager.handle_part(vendor_part_id=part_id, part=_called(call))
+            part = NativeToolCallPart(
+                tool_name=call.name or call.kind,
+                args=_arguments(call),
+                tool_call_id=call.id,
+                provider_name=SYSTEM,
+                provider_details=_details(call),
+            )
+            yield manager.handle_part(vendor_part_id=part_id, part=part)
         elif (call.input, _details(call)) != (before.input, _details(before)):
             args = _arguments(call) if call.input != before.input else None
             update = manager.handle_tool_call_delta(
@@ -185,24 +198,6 @@ class AgentResponse(StreamedResponse):
             update = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
             if before is None or not before.is_over:  # more results are no second return
                 yield update
-
-    def _end(self, result: AskResult) -> None:
-        self.provider_response_id = result.session_id
-        self.finish_reason = _REASONS.get(result.stop_reason)  # none where pydantic-ai has no word for it
-        self.provider_details = details_of(result)
-        self._usage = usage_of(result)
-        if kinds := ", ".join(result.dropped):  # in the words of `agents.ask`
-            warn(f'Agent "{result.agent}" does not take these parts of a prompt — dropped: {kinds}.')
-
-
-def _called(call: AgentToolCall) -> NativeToolCallPart:
-    return NativeToolCallPart(
-        tool_name=call.name or call.kind,
-        args=_arguments(call),
-        tool_call_id=call.id,
-        provider_name=SYSTEM,
-        provider_details=_details(call),
-    )
 
 
 def _returned(call: AgentToolCall) -> NativeToolReturnPart:

@@ -14,7 +14,7 @@ import pytest
 from conformance.client import Client
 from harness.acp.conftest import AGENTS, ONE, Inn, begin, ended, notices, said, say
 from machine.processes.watching import runs, until
-from serai.acp.options import read_modes, read_options
+from serai.acp.options import read_options, read_stand_ins
 from serai.harness.acp.settings import Choices, schema_of
 
 FULL: dict[str, Any] = {"modes": True, "options": True}
@@ -158,7 +158,7 @@ async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Cli
 
 
 def options(*told: dict[str, Any]) -> Choices:
-    return Choices.from_session(None, read_options(list(told)))
+    return Choices(read_options(list(told)))
 
 
 def select(name: str, **more: Any) -> dict[str, Any]:
@@ -170,8 +170,9 @@ def test_an_option_cannot_pass_for_a_setting_of_the_hosts() -> None:
 
 
 def test_what_was_learned_can_be_written_down_and_read_again() -> None:
-    modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x", "name": "X"}]})
-    choices = Choices.from_session(modes, read_options([select("style"), select("model")]))
+    modes = {"currentModeId": "x", "availableModes": [{"id": "x", "name": "X"}]}
+    own = read_stand_ins({"modes": modes}).values()
+    choices = Choices((*own, *read_options([select("style"), select("model")])))
     again = Choices.read(json.loads(json.dumps(choices.to_json())))
     assert schema_of(again) == schema_of(choices)
     assert again.model_infos("p") == choices.model_infos("p")

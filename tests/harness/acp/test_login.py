@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,16 +44,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def offer(
-    inn: Inn,
-    *words: str,
-    memory: AgentMemory | None = None,
-    **definition: Any,
-) -> AcpHarness:
+def offer(inn: Inn, *words: str, **definition: Any) -> AcpHarness:
     """An agent that behaves so; without any definition, all that is known of it is what it says."""
     host = inn.house.host
     found = found_agent((*GUARDED, *words), "guarded", **definition)
-    harness = AcpHarness(found, host, memory=memory)
+    harness = AcpHarness(found, host)
     host.agent_list.add([harness])
     return harness
 
@@ -275,11 +269,10 @@ async def test_a_client_cannot_say_what_is_run_nor_take_a_terminal_that_is_there
 # -- what is remembered ------------------------------------------------------------------------------------
 
 
-async def test_what_the_agent_says_is_kept_for_who_asks_later(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    memory = AgentMemory(tmp_path / "agents.json")
-    harness = offer(inn, memory=memory, **LOGIN)
+async def test_what_the_agent_says_is_kept_for_who_asks_later(inn: Inn, client: Client) -> None:
+    file = inn.house.host.home / "agents.json"
+    memory = AgentMemory(file)
+    harness = offer(inn, **LOGIN)
     await inn.session(client, provider="guarded")
     kept = memory.recall(harness.found)
     assert kept is not None
@@ -290,7 +283,7 @@ async def test_what_the_agent_says_is_kept_for_who_asks_later(
     kept = memory.recall(harness.found)
     assert kept is not None
     assert kept.signed_in is True
-    assert "sesame" not in json.dumps((tmp_path / "agents.json").read_text())
+    assert "sesame" not in file.read_text()
 
 
 # -- the ways, without running anything --------------------------------------------------------------------

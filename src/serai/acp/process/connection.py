@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Required, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from serai.acp.client_side import ClientSide
 from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
 from serai.acp.process.pipes import Pipes
+from serai.acp.requests import AgentRequests
 from serai.acp.shapes import is_object
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
 from serai.contract.record import checked
@@ -31,6 +32,9 @@ from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
+
+if TYPE_CHECKING:
+    from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
 
@@ -70,25 +74,30 @@ class Launch:
     """True if it reports the tokens of the whole session, not those of the turn that ends."""
 
 
-class AgentOptions(TypedDict, total=False):
-    """Options for the start of an agent. For the time-outs `None`, 0 and less mean: no limit."""
+class StartOptions(TypedDict, total=False):
+    """Options for the start of an agent."""
 
-    client: Required[ClientSide]
-    """Answers the agent's requests."""
-    mask: Required[Callable[[str], str]]
-    """Removes secrets from text: from the agent's log and its errors."""
+    client: ClientSide
+    """Answers the agent's requests: files, terminals, questions. The agent is sent its exact capabilities."""
+    mask: Callable[[str], str]
+    """Removes secrets from the agent's log and its errors."""
+    on_stderr: Callable[[str], None]
+    """Takes every line of the agent's log, redacted."""
+    start_timeout: float
+    """Seconds that the agent has to start (30); 0: no limit."""
+    inactivity_timeout: float
+    """Seconds of silence in a turn or before an answer (180); 0: no limit. Time in which a person is asked
+    does not count."""
+    cancel_timeout: float
+    """Seconds that the agent has to stop (30), before it is ended."""
+
+
+class AgentOptions(StartOptions, total=False):
+    """Further options of `Agent`."""
+
     warn: Required[Callable[[str], None]]
     """Takes a sentence about something that was left out because the agent does not support it."""
-    start_timeout: float | None
-    """Seconds until the agent has to answer `initialize`."""
-    inactivity_timeout: float | None
-    """Seconds of silence that are allowed during a prompt or before an answer. Time in which a person is
-    asked does not count."""
-    cancel_timeout: float
-    """Seconds until a cancelled prompt has to stop, before the agent is ended."""
-    on_stderr: Callable[[str], None] | None
-    """Takes every line of the agent's log, redacted."""
-    overhear: Callable[[str, bytes], None] | None
+    overhear: Callable[[str, bytes], None]
     """Takes every line of the conversation as it is, with `client` or `agent` for its writer."""
 
 
@@ -114,16 +123,18 @@ and another one when there will be no answer."""
 class AgentConnection(ABC):
     """One agent's process and the conversation with it.
 
-    The agent's updates, requests and other notifications go to `updated`, `asked` and `notified`, which must
-    not block.
+    The agent's updates and other notifications go to `updated` and `notified`, which must not block.
     """
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
         self.launch = launch
         self.name = launch.name
         """The agent's name in messages."""
-        self.tail = StderrTail(options["mask"], self._logged)
-        self.failures = Failures(launch, options["mask"])
+        self.mask, self.warn = options.get("mask", str), options["warn"]
+        self.client = options.get("client") or ClientSide()
+        self.requests = AgentRequests(self)
+        self.tail = StderrTail(self.mask, self._logged)
+        self.failures = Failures(launch, self.mask)
         self.is_held = False
         """True while the agent has to wait, because nobody takes its updates."""
         self.watching: asyncio.Task[None] | None = None
@@ -149,10 +160,6 @@ class AgentConnection(ABC):
         """Take an update of a session, which was a line of `size` bytes."""
 
     @abstractmethod
-    def asked(self, request: Request) -> None:
-        """Take a request of the agent."""
-
-    @abstractmethod
     def notified(self, message: Notification) -> None:
         """Take any other notification of the agent."""
 
@@ -160,10 +167,9 @@ class AgentConnection(ABC):
     def over(self) -> None:
         """Clean up: the process is gone and all its output has been read. Called once."""
 
-    @property
     @abstractmethod
-    def is_excused(self) -> bool:
-        """True while the agent itself waits for an answer, so that its silence does not count."""
+    def session_of(self, session_id: str | None) -> AcpSession | None:
+        """Return the open session that a request means."""
 
     # -- the process ---------------------------------------------------------------------------------------
 
@@ -383,9 +389,9 @@ class AgentConnection(ABC):
         """Answer a request of the agent."""
         self._write(self._peer.answer(request_id, result))
 
-    def refuse(self, request_id: RequestId, code: int, message: str, data: Any = None) -> None:
+    def refuse(self, request_id: RequestId, error: errors.SeraiError) -> None:
         """Answer a request of the agent with an error."""
-        self._write(self._peer.refuse(errors.ProtocolError(message, id=request_id, number=code, data=data)))
+        self._write(self._peer.refuse(error, request_id))
 
     def _write(self, line: bytes) -> None:
         if self._overhear is not None:
@@ -405,7 +411,7 @@ class AgentConnection(ABC):
 
     def silence(self) -> float:
         """Return for how many seconds nothing was heard of the agent: 0 while it has to wait itself."""
-        if self.is_held or self.is_excused:
+        if self.is_held or self.requests.is_waited_for:
             self.heard()
         return time.monotonic() - self._heard_at
 
@@ -457,7 +463,8 @@ class AgentConnection(ABC):
                 then(result, error)
                 return True
             case Request() as request:
-                self.asked(request)
+                self.heard()
+                self.requests.serve(request)
                 return True
             case errors.ProtocolError() as error:
                 self._write(self._peer.refuse(error))

@@ -21,13 +21,10 @@ from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND
 if TYPE_CHECKING:
     from serai.acp.process.connection import Launch
 
+_METHODS = ("list", "resume", "fork", "close", "delete")
 _CAPABILITIES = {
     "session/load": "loadSession",
-    "session/list": "sessionCapabilities.list",
-    "session/resume": "sessionCapabilities.resume",
-    "session/fork": "sessionCapabilities.fork",
-    "session/close": "sessionCapabilities.close",
-    "session/delete": "sessionCapabilities.delete",
+    **{f"session/{name}": f"sessionCapabilities.{name}" for name in _METHODS},
     "session/set_mode": "setSessionMode",
     "session/set_config_option": "setSessionConfigOption",
     "session/set_model": "setSessionModel",
@@ -115,16 +112,6 @@ def meaning(text: str) -> type[errors.AgentError] | None:
     return next((error for error, words in _WORDS.items() if words.search(text)), None)
 
 
-def _sort(method: str, number: int, words: str, data: Any = None) -> type[errors.AgentError]:
-    """Return the class of an error, by its number, message and data."""
-    plain = _PLAIN.get(method, errors.AgentRequestFailed)
-    statuses = (value for key, value in _leaves(data) if type(value) is int and _STATUS_KEY.search(key))
-    by_number = next((_NUMBERS[each] for each in (number, *statuses) if each in _NUMBERS), plain)
-    if plain is errors.SessionLoadFailed:
-        return by_number
-    return meaning("\n".join([words, *_texts(data)])) or by_number
-
-
 class Failures:
     """Turns the error answers of one agent into exceptions.
 
@@ -152,7 +139,11 @@ class Failures:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
             return errors.CapabilityNotSupportedError(_CAPABILITIES[method], agent=self._agent)
-        error = _sort(method, number, words, data)
+        plain = _PLAIN.get(method, errors.AgentRequestFailed)
+        statuses = (value for key, value in _leaves(data) if type(value) is int and _STATUS_KEY.search(key))
+        error = next((_NUMBERS[each] for each in (number, *statuses) if each in _NUMBERS), plain)
+        if plain is not errors.SessionLoadFailed:
+            error = meaning("\n".join([words, *_texts(data)])) or error
         if error is errors.AuthRequired:
             return self.auth_required(words, number, data)
         if words in _EMPTY and (more := next(_texts(data), None)):

@@ -31,7 +31,6 @@ from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.config.paths import here
-from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentClient",
@@ -177,7 +176,7 @@ async def _open_once(agent: AgentRef, options: Options) -> WireSession:
     try:
         return await host.open(options, owns_host=True)
     except BaseException:
-        await to_its_end(host.close())
+        await host.close()
         raise
 
 

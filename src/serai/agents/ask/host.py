@@ -6,14 +6,14 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
 
 from serai.acp.agent import Agent
-from serai.acp.client_side import ClientSide, PermissionRequest
 from serai.acp.options import ConfigOption
 from serai.acp.process.connection import AgentOptions, Launch
-from serai.acp.session import AcpSession, OpenWay, SessionOpening
+from serai.acp.session import AcpSession, OpenWay
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -36,7 +36,7 @@ from serai.agents.ask.start import (
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
-from serai.machine.processes.child import to_its_end
+from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
@@ -46,7 +46,6 @@ __all__ = ["WireHost", "host"]
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUTS = ("start_timeout", "inactivity_timeout", "cancel_timeout")
 _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
@@ -64,11 +63,11 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
     return Openable(lambda: WireHost.begin(agent, checked))
 
 
-class WireHost(Agent, Closing):
+class WireHost(Closing, Agent):
     """A running agent. `agents.host` starts it; a session has it as `session.host`.
 
     A request that the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`,
-    with the name of the capability in its handshake.
+    with the name of the capability in its handshake. After `close` nothing of it runs.
     """
 
     def __init__(
@@ -80,7 +79,8 @@ class WireHost(Agent, Closing):
         chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
-        self._ref = ref
+        self.again = partial(WireHost.begin, ref, options)
+        """Starts the same agent once more."""
         self._given_options = options
         self._chosen = chosen  # by arguments: these need not be chosen in the session
         self._processes: Processes | None = None
@@ -95,17 +95,15 @@ class WireHost(Agent, Closing):
         mask = options.get("mask") or Redactor(secrets).redact
         path = options.get("record")
         self._recorder = Recorder(Path(path), mask) if path is not None else None
-        client = options.get("client") or ClientSide()
-        given = AgentOptions(
-            client=client,
-            mask=mask,
-            warn=warn_of(options),
-            on_stderr=self._hear_log,
-            overhear=self._recorder.line if self._recorder is not None else None,
-        )
-        times = {name: value for name, value in options.items() if name in _TIMEOUTS}
-        super().__init__(launch, cast("AgentOptions", {**given, **times}))
-        self.requests.capabilities = replace(client.capabilities, boolean_options=True)  # always supported
+        given: dict[str, Any] = {
+            **options,
+            "mask": mask,
+            "warn": warn_of(options),
+            "on_stderr": self._hear_log,
+        }
+        if self._recorder is not None:
+            given["overhear"] = self._recorder.line
+        super().__init__(launch, cast("AgentOptions", given))
 
     @classmethod
     async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
@@ -134,10 +132,6 @@ class WireHost(Agent, Closing):
             await to_its_end(host._clear())
             raise
         return host
-
-    async def again(self) -> WireHost:
-        """Start the same agent once more, with the same options."""
-        return await WireHost.begin(self._ref, self._given_options)
 
     def _hear_log(self, line: str) -> None:
         if self._recorder is not None:
@@ -192,22 +186,13 @@ class WireHost(Agent, Closing):
         else:
             await self.request("session/close", {"sessionId": session_id})
 
-    async def close(self) -> None:
-        """End the agent with all its sessions. Again does no harm.
-
-        When it returns, nothing of the agent runs, also when it is cancelled.
-        """
-        await to_its_end(self._close())
-
     async def _close(self) -> None:
-        await super().close()
+        await Agent.close(self)
         await self._clear()
 
     async def _clear(self) -> None:
         if self._recorder is not None:
-            self._recorder.close(
-                self.exit.code if self.exit else None, self.exit.signal if self.exit else None
-            )
+            self._recorder.close(self.exit or Exit())
         if self._processes is not None:
             await self._processes.close()
 
@@ -222,17 +207,18 @@ class WireHost(Agent, Closing):
 
     async def open_acp(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
         """Open a session in one way, and apply the options in it."""
-        opening = SessionOpening(
-            mcp_servers=tuple(options.get("mcp_servers", ())),
-            additional_directories=[Path(each) for each in options.get("additional_directories", ())],
-        )
         meta = meta_of(options)
         text = options.get("system_prompt")
         if text and self.definition.native_system_prompt:
             meta = {"systemPrompt": {"append": text}, **meta}
-        if meta:
-            opening["meta"] = meta
-        acp = await self.open_session(folder_of(options), way, session_id, **opening)
+        acp = await self.open_session(
+            folder_of(options),
+            way,
+            session_id,
+            mcp_servers=options.get("mcp_servers", ()),
+            additional_directories=options.get("additional_directories", ()),
+            meta=meta,
+        )
         try:
             await self._configure(acp, options)
         except BaseException:
@@ -276,12 +262,3 @@ class WireHost(Agent, Closing):
             await acp.set_config_option(config_id, value)
         except (AgentRequestFailed, CapabilityNotSupportedError) as error:
             self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
-
-    async def permit(self, request: PermissionRequest) -> str | None:
-        """Ask the session that the request belongs to."""
-        session = self.session_of(request.session_id)
-        if session is not None and session.permit is not None:
-            return await session.permit(request)
-        what = "asks for permission in a session that nobody opened, and several could be meant"
-        self.warn(f'Agent "{self.name}" {what} — cancelled.')
-        return None

@@ -29,6 +29,10 @@ _BRACKETS = 1_000
 """Largest number of brackets that are tried as the beginning of JSON, so that prose takes no time."""
 _PIECES = 64
 """Largest number of pieces of an answer that are tried as JSON."""
+_INSTRUCTIONS = (
+    "Answer with one JSON value and nothing else: no explanation, no code fence. "
+    "It must be valid under this JSON Schema:\n"
+)
 _FENCED = re.compile(r"```\w*\r?\n(.*?)\r?\n?```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
@@ -80,15 +84,6 @@ def shape_of(schema: Any) -> AnswerShape[Any]:
             raise Unfit(str(error)) from None
 
     return AnswerShape(described, read)
-
-
-def _instructions(shape: AnswerShape[Any]) -> str:
-    """Return the instructions for the agent beside the question."""
-    schema = msgspec.json.encode(shape.schema).decode()
-    return (
-        "Answer with one JSON value and nothing else: no explanation, no code fence. "
-        f"It must be valid under this JSON Schema:\n{schema}"
-    )
 
 
 def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
@@ -203,7 +198,8 @@ async def ask_for(
         JsonInvalid: The second answer was wrong, too.
     """
     parts = [prompt] if isinstance(prompt, str | SlashCommand) else prompt
-    result = await ask([*parts, Aside(_instructions(shape))])
+    schema = msgspec.json.encode(shape.schema).decode()
+    result = await ask([*parts, Aside(_INSTRUCTIONS + schema)])
     try:
         return JsonResult(*read_answer(result.text, shape), result, is_second)
     except Unfit as unfit:

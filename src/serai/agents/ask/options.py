@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
-from serai.acp.client_side import ClientSide
-from serai.acp.servers import McpServer, read_server
+from serai.acp.process.connection import StartOptions
+from serai.acp.servers import read_server
+from serai.acp.session import SessionOpening
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.permissions import PermissionPolicy, ToolFilter, read_policy
 from serai.agents.ask.retries import Renewed, Retries
@@ -26,7 +27,7 @@ OPENINGS = ("load", "resume", "fork")
 """The options that name an earlier session."""
 
 
-class SessionOptions(TypedDict, total=False):
+class SessionOptions(SessionOpening, total=False):
     """Options of one session."""
 
     cwd: Path | str
@@ -41,13 +42,6 @@ class SessionOptions(TypedDict, total=False):
     """Further options of the agent, by their ids."""
     system_prompt: str
     """Instructions for the whole session."""
-    mcp_servers: Iterable[McpServer | Mapping[str, Any]]
-    """MCP servers that the agent can use."""
-    additional_directories: Iterable[Path | str]
-    """Folders beside `cwd`. An agent that does not support them works without, with one warning."""
-    meta: Mapping[str, Any]
-    """The `_meta` of the request that opens the session, and of its prompts. The `traceparent` of an active
-    span is added."""
     permissions: PermissionPolicy
     """Answers the agent's requests for permission; by default `auto-allow`."""
     permission_timeout: float
@@ -59,7 +53,7 @@ class SessionOptions(TypedDict, total=False):
     """Adds up the cost, and enforces a budget."""
 
 
-class Options(SessionOptions, total=False):
+class Options(SessionOptions, StartOptions, total=False):
     """Options for the start of an agent, and for its sessions."""
 
     env: Mapping[str, str]
@@ -68,12 +62,8 @@ class Options(SessionOptions, total=False):
     """Takes all variables that the agent would have, and returns those that it gets."""
     program: Path | str
     """The agent's program, by name or path, instead of the one that is found. The arguments stay."""
-    client: ClientSide
-    """Answers the agent's requests: files, terminals, questions. The agent is sent its exact capabilities."""
     on_warning: Callable[[str], None]
     """Takes a sentence about something that was left out or could not be done; by default it is logged."""
-    on_stderr: Callable[[str], None]
-    """Takes every line of the agent's log, redacted."""
     record: Path | str
     """A file for a redacted record of the conversation, which is appended; `serai.agents.testing.Replay`
     plays it."""
@@ -85,14 +75,6 @@ class Options(SessionOptions, total=False):
     """Number of turns after which a session's agent is started anew; by default (0) never."""
     on_renewed: Callable[[Renewed], None]
     """Called when a session's agent was started anew, with what it knows of the conversation."""
-    mask: Callable[[str], str]
-    """Removes secrets from the agent's log and its errors."""
-    start_timeout: float
-    """Seconds that the agent has to start (30); 0: no limit."""
-    inactivity_timeout: float
-    """Seconds of silence in a turn (180); 0: no limit. Time in which a person is asked does not count."""
-    cancel_timeout: float
-    """Seconds that the agent has to stop (30), before it is ended."""
     catalogue: Catalogue
     """The known agents; by default those of Serai and of the configuration files."""
     finder: Finder

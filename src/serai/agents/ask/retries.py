@@ -46,10 +46,8 @@ class Retries:
     after_tools: bool = False
     """True to retry also when the agent has used tools: it may do the same things twice."""
 
-    def covers(self, error: errors.AgentError, *, has_used_tools: bool) -> bool:
+    def covers(self, error: errors.AgentError) -> bool:
         """Tell whether an error is retried."""
-        if has_used_tools and not self.after_tools:
-            return False
         # The latter happens at a start or restart. The protocol version will be the same the next time.
         is_another_version = isinstance(error, errors.VersionMismatch)
         return is_transient(error) or (isinstance(error, errors.AgentInitFailed) and not is_another_version)
@@ -88,7 +86,6 @@ async def persistently(
     retries: Retries | None,
     *,
     may_go_on: Callable[[], bool] = lambda: True,
-    has_used_tools: Callable[[], bool] = lambda: False,
     closed: asyncio.Event | None = None,
     agent: str,
 ) -> T:
@@ -103,8 +100,7 @@ async def persistently(
         try:
             return await once()
         except errors.AgentError as error:
-            is_covered = retries is not None and retries.covers(error, has_used_tools=has_used_tools())
-            if retries is None or not is_covered or not may_go_on():
+            if retries is None or not retries.covers(error) or not may_go_on():
                 raise
             failures.append(error)
             attempt = len(failures)

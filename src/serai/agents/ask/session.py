@@ -31,7 +31,6 @@ from serai.agents.ask.start import Closing
 from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
-from serai.machine.processes.child import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.ask.host import WireHost
@@ -44,7 +43,8 @@ T = TypeVar("T")
 class WireSession(Closing):
     """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
 
-    One turn at a time: other questions wait, in order. Use it with `async with`, or `close` it.
+    One turn at a time: other questions wait, in order. Use it with `async with`, or `close` it: this ends a
+    running turn, and the agent if it was started for this session.
     """
 
     def __init__(
@@ -182,13 +182,6 @@ class WireSession(Closing):
         given = checked_options({"cwd": self._acp.cwd, **options, "fork": self.id})
         return await self.host.open(merged(without_openings(self._options), given))
 
-    async def close(self) -> None:
-        """Close it, and end the agent if it was started for this session. Again does no harm.
-
-        A running turn ends. When this is cancelled, it still waits until the session is closed.
-        """
-        await to_its_end(self._close())
-
     async def _close(self) -> None:
         self._closed.set()
         if self._owns_host:
@@ -214,11 +207,15 @@ class WireSession(Closing):
             return await persistently(
                 attempt,
                 self._retries,
-                may_go_on=lambda: not self.is_closed and (self._owns_host or self.host.is_running),
-                has_used_tools=lambda: self._has_used_tools,
+                may_go_on=self._may_retry,
                 closed=self._closed,
                 agent=self.host.name,
             )
+
+    def _may_retry(self) -> bool:
+        if self._has_used_tools and not (self._retries and self._retries.after_tools):
+            return False
+        return not self.is_closed and (self._owns_host or self.host.is_running)
 
     async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
         return await AgentStream(lambda cancelling: self._turn(prompt, cancelling, meta)).result()
@@ -320,7 +317,7 @@ class WireSession(Closing):
         opened. If someone must sign in, wait or pay, that is an error: the session can be opened later.
         """
         await self._drain()
-        await self._acp.at_rest()  # a turn that has failed may not have been answered yet
+        await self._acp.at_rest.wait()  # a turn that has failed may not have been answered yet
         why = self._why_renew()
         if why is None or self.is_closed:
             return

@@ -22,7 +22,7 @@ from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
-from serai.machine.processes.child import to_its_end
+from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.processes import Processes
 
 __all__ = ["Adapter", "AgentRef"]
@@ -38,6 +38,8 @@ class Adapter(ABC):
     """The agent's name."""
     native_system_prompt: bool = False
     """True if it takes a system prompt in `_meta.systemPrompt.append`."""
+    processes: Processes | None = None
+    """Starts it; `None` for the default."""
 
     @abstractmethod
     async def launch(self, options: Options) -> Launch:
@@ -46,11 +48,6 @@ class Adapter(ABC):
         Raises:
             AgentNotInstalled: It cannot be started.
         """
-
-    @property
-    def processes(self) -> Processes | None:
-        """Starts it; `None` for the default."""
-        return None
 
 
 AgentRef: TypeAlias = str | AgentDefinition | Adapter
@@ -66,14 +63,17 @@ class Closing(ABC):
     """Something that can be closed. `async with` closes it at the end of the block."""
 
     @abstractmethod
+    async def _close(self) -> None: ...
+
     async def close(self) -> None:
-        """Close it. Again does no harm."""
+        """Close it. When this is cancelled, it still waits until all is closed. Again does no harm."""
+        await to_its_end(self._close())
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *what: object) -> None:
-        await to_its_end(self.close())
+        await self.close()
 
 
 T = TypeVar("T", bound=Closing)
@@ -93,7 +93,7 @@ class Openable(Generic[T]):
         return self._opened
 
     async def __aexit__(self, *what: object) -> None:
-        await to_its_end(self._opened.close())
+        await self._opened.close()
 
 
 class Recorder:
@@ -134,9 +134,9 @@ class Recorder:
             at = round(time.monotonic() - self._began, 3)
             self._file.write(msgspec.json.encode({"at": at, "from": origin, **what}) + b"\n")
 
-    def close(self, exit_code: int | None, signal: int | None) -> None:
+    def close(self, how: Exit) -> None:
         """Write how the agent has ended."""
-        self.write("end", exitCode=exit_code, signal=signal)
+        self.write("end", exitCode=how.code, signal=how.signal)
         self._file.close()
 
 

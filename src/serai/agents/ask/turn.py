@@ -64,8 +64,8 @@ class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
     Nothing is sent before that. The turn then runs in a task of its own, a little ahead of its consumer. Use
-    `async with` when you may stop early: leaving the block cancels the turn, and so does cancelling the
-    consumer.
+    `async with` when you may stop early: leaving the block, or `close`, cancels the turn and ends the
+    iteration in another task; cancelling the consumer does the same.
     """
 
     def __init__(self, begin: Callable[[Cancelling], Events]) -> None:
@@ -98,19 +98,14 @@ class AgentStream(Closing):
             raise self._error or RuntimeError("the stream was closed before its end")
         return self._result
 
-    async def close(self) -> None:
-        """Close the stream. A running turn is cancelled. Again does no harm.
-
-        For another task that waits for the next event the iteration ends. When this is cancelled, the turn
-        still ends.
-        """
+    async def _close(self) -> None:
         was_closed, self._is_closed = self._is_closed, True
         if self._task is not None:
             if not was_closed:
                 self._task.cancel()
             await asyncio.wait([self._task])
 
-    aclose = close
+    aclose = Closing.close
     """The same, under the name that `contextlib.aclosing` needs."""
 
     def __del__(self) -> None:
@@ -215,9 +210,9 @@ class RunningTurn:
                 return ThinkingAdded(text, item.message_id)
             case updates.ToolCall() | updates.ToolCallUpdate():
                 change = self.calls.update(item)
-                self._is_apart = self._is_apart or change.is_new
+                self._is_apart = self._is_apart or change.before is None
                 self._look_at(change.call)
-                return ToolCalled(change.call) if change.is_new else ToolChanged(change.call)
+                return ToolCalled(change.call) if change.before is None else ToolChanged(change.call)
             case UsageChanged(cost=updates.Cost() as cost):
                 if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
@@ -270,7 +265,7 @@ class RunningTurn:
 
     def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
-        self._is_apart = self._is_apart or change.is_new
+        self._is_apart = self._is_apart or change.before is None
         self._judged[change.call.id] = asked.call = change.call
         asked.reached.set()
         return asked

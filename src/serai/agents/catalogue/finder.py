@@ -54,11 +54,6 @@ class FoundAgent:
         return self.definition.id
 
     @property
-    def available(self) -> bool:
-        """True if it is installed and can be started."""
-        return self.launch is not None
-
-    @property
     def label(self) -> str:
         """The agent's name, for people."""
         return self.definition.label
@@ -89,8 +84,10 @@ def is_signed_in(
 ) -> bool | None:
     """Tell by the evidence whether someone is signed in; `None` when that is unknown."""
     environ = {**surroundings.environ, **(env or {})}
-    files = (surroundings.expand(text) for text in evidence.files)
-    if any(environ.get(name) for name in evidence.env) or any(_has_content(each) for each in files if each):
+    files = filter(None, map(surroundings.expand, evidence.files))
+    # A file of four bytes is an empty object.
+    has_files = any(os.path.isfile(each) and os.path.getsize(each) > 4 for each in files)  # noqa: PTH113, PTH202 - they never raise
+    if has_files or any(environ.get(name) for name in evidence.env):
         return True
     return False if evidence.conclusive else None
 
@@ -221,11 +218,3 @@ class Finder:
 
 def _how_to_install(definition: AgentDefinition) -> str | None:
     return f"To install it: {definition.install}" if definition.install else None
-
-
-def _has_content(path: Path) -> bool:
-    """Tell whether a file holds more than an empty object."""
-    try:
-        return path.stat().st_size > 4 and path.is_file()
-    except (OSError, ValueError):
-        return False

@@ -24,7 +24,7 @@ from msgspec import UNSET, Struct, UnsetType
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientCapabilities, ClientSide
-from serai.acp.options import Choice, ConfigOption, Modes
+from serai.acp.options import Choice, ConfigOption
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
@@ -81,7 +81,7 @@ class Introduction:
     """The answers of an agent about itself."""
 
     handshake: Handshake
-    modes: Modes | None = None
+    modes: ConfigOption | None = None
     options: tuple[ConfigOption, ...] = ()
     commands: tuple[Mapping[str, Any], ...] = ()
     problem: AgentError | None = None
@@ -94,12 +94,12 @@ class Introduction:
 
 
 class _Curious(ClientSide):
-    """A client that allows nothing, and supports all options."""
+    """A client that allows nothing."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """Boolean options are supported, and a person can sign in elsewhere."""
-        return ClientCapabilities(boolean_options=True, terminal_auth=True)
+        """A person can sign in elsewhere."""
+        return ClientCapabilities(terminal_auth=True)
 
 
 async def introduce(
@@ -150,6 +150,7 @@ async def introduce(
 
 FILE = "agents.json"
 """The name of the file, in the home."""
+_writing = threading.Lock()
 
 
 class Remembered(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -169,12 +170,11 @@ class Remembered(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 class AgentMemory:
     """The file. It never raises: entries that cannot be read or written are unknown.
 
-    Its methods read and write the disk: call them in a thread on an event loop. Several threads may call it.
+    Its methods read and write the disk: call them in a thread on an event loop. Several threads may do that.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
 
     def recall(self, found: FoundAgent) -> Remembered | None:
         """Return the last answers of an agent; `None` without any, or when it has another version by now."""
@@ -197,7 +197,7 @@ class AgentMemory:
             changes["capabilities"] = capabilities
         if signed_in is not UNSET:
             changes["signed_in"] = signed_in
-        with self._lock:
+        with _writing:
             before = self.recall(found) or Remembered(version=found.version)
             kept = msgspec.structs.replace(before, **changes)
             data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")

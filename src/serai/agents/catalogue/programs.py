@@ -124,7 +124,9 @@ def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
         candidates = [path] if path is not None and path.is_absolute() else []
     else:
         candidates = [folder / name for folder in surroundings.program_folders()]
-    yield from filter(_is_program, candidates)
+    for path in candidates:
+        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - it never raises
+            yield path
 
 
 def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
@@ -181,16 +183,12 @@ def version_in(text: str) -> str | None:
     return match[1] if match else None
 
 
-def _is_program(path: Path) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
-
-
 def _node_versions(home: Path) -> list[Path]:
     """Return the folders of version managers, the newest version first."""
     found = [
-        ([int(number) for number in re.findall(r"\d+", name)], home / relative / name / programs)
+        ([int(number) for number in re.findall(r"\d+", version.name)], version / programs)
         for relative, programs in _NODE_VERSIONS
-        for name in _names(home / relative)
+        for version in (home / relative).glob("*")
     ]
     return [folder for _, folder in sorted(found, reverse=True)]
 
@@ -213,13 +211,6 @@ def _head(path: Path, size: int = _LARGEST) -> bytes:
             return file.read(size)
     except OSError:
         return b""
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - only the names are wanted
-    except OSError:
-        return []
 
 
 def _absolute(texts: Iterable[str]) -> Iterator[Path]:

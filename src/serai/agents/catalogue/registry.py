@@ -98,11 +98,13 @@ def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Reg
         raise ConfigInvalid(f"the registry {place} has no list of agents") from None
     except (ValueError, RecursionError) as error:
         raise ConfigInvalid(f"the registry {place} is not JSON: {error}") from None
+    machine = platform.machine().lower()
+    target = target or f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
     definitions: dict[str, AgentDefinition] = {}
     skipped: list[str] = []
     for index, entry in enumerate(entries, 1):
         try:
-            definition = _definition(msgspec.convert(entry, _Entry), target or _this_platform())
+            definition = _definition(msgspec.convert(entry, _Entry), target)
         except ValueError as reason:  # also msgspec's `ValidationError`
             named = _shown(str(cast("dict[str, Any]", entry).get("id"))) if isinstance(entry, dict) else ""
             skipped.append(f"{named[:64] if named not in ('', 'None') else f'entry {index}'}: {reason}")
@@ -165,11 +167,6 @@ def _program(name: str) -> str:
 def _shown(text: str) -> str:
     """Return text for people: one line without control characters."""
     return "".join(filter(str.isprintable, text))
-
-
-def _this_platform() -> str:
-    machine = platform.machine().lower()
-    return f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
 
 
 def _read(place: str) -> bytes:

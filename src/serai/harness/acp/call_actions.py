@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from serai.acp.client_side import PermissionOption, PermissionRequest
 from serai.acp.shapes import is_object
@@ -195,10 +195,11 @@ class TurnCalls:
             content = [t.ToolResultTextContent(text=text)]
         if error is None and call.status == "failed":
             error = call.text or "the tool failed"
+        is_small = is_object(call.output) and len(json.dumps(call.output)) <= _LARGEST_OUTPUT
         await shown.ahp.done(
             _message(call),
             content=content or None,
-            structured=_small(call.output),
+            structured=dict(call.output) if is_small else None,
             error=error,
             meta=_meta(call),
         )
@@ -230,12 +231,6 @@ def _meta(call: AgentToolCall) -> t.FreeForm:
         "serai.toolKind": call.kind,
         **({"serai.locations": list(call.locations)} if call.locations else {}),
     }
-
-
-def _small(output: Any) -> t.FreeForm | None:
-    if not is_object(output) or len(json.dumps(output)) > _LARGEST_OUTPUT:
-        return None
-    return dict(output)
 
 
 # -- the person's options -----------------------------------------------------------------------------------

@@ -61,7 +61,6 @@ class HostClient(acp.ClientSide):
             terminal=self._definition.terminal,
             elicitation_form=True,
             elicitation_url=True,
-            boolean_options=True,
             terminal_auth=True,
         )
 
@@ -108,7 +107,7 @@ class HostClient(acp.ClientSide):
             argv,
             title=shlex.join(argv) if request.args else request.command,
             cwd=self._uri(request.cwd) if request.cwd else None,
-            env=request.environ,
+            env={each.name: each.value for each in request.env or ()},
         )
         if self._is_closed or not work.turn.is_running:  # meanwhile
             await terminal.close()

@@ -16,7 +16,7 @@ from serai.acp.servers import write_servers
 from serai.acp.shapes import object_of, text_of
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
-from serai.agents.catalogue.introduction import FILE, AgentMemory, Introduction
+from serai.agents.catalogue.introduction import Introduction
 from serai.ahp import actions as a
 from serai.ahp.extensions import KnownAgent
 from serai.ahp.rules import Judgement, rejected
@@ -44,7 +44,6 @@ class AcpHarness:
         host: Offers the agent, and stores what was learned of it.
         known: The choices that were learned before.
         sign_in_method: The agent's method by which someone has signed in before.
-        memory: Keeps the agent's capabilities for programs without a host.
     """
 
     def __init__(
@@ -54,15 +53,12 @@ class AcpHarness:
         *,
         known: Choices | None = None,
         sign_in_method: str | None = None,
-        memory: AgentMemory | None = None,
     ) -> None:
         self.found = found
         self.tools: list[ToolDefinition] = []
         self.known = known
         """The choices of this agent's sessions; `None` while none is known."""
-        self.login = Login(
-            found, host.processes, mask=host.redactor.redact, memory=memory, method=sign_in_method
-        )
+        self.login = Login(found, host, method=sign_in_method)
         """Knows whether a person has to sign in, and signs them in."""
         self.sign_in_methods, self.sign_in_way = self.login.methods, self.login.way
         self.timeouts: dict[str, Any] = {}
@@ -165,7 +161,7 @@ class AcpHarness:
 
     def _learn_from(self, offered: Introduction | None) -> None:
         if offered is not None and offered.problem is None:
-            self.learned(Choices.from_session(offered.modes, offered.options))
+            self.learned(Choices(offered.options))
 
     def learned(self, choices: Choices) -> None:
         """Keep the choices that a new session has."""
@@ -250,7 +246,6 @@ async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], fi
     rows = await host.journal.store.rows(_RECORDS, 0)
     records: list[dict[str, Any]] = [msgspec.json.decode(row.action) for row in rows]
     known = {record["agent"]: record for record in records}
-    memory = AgentMemory(host.home / FILE)
     harnesses: list[AcpHarness] = []
     gone = {name for name, one in host.harnesses.items() if isinstance(one, AcpHarness)}
     for found in await finder.find_all(definitions):
@@ -266,7 +261,6 @@ async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], fi
                 host,
                 known=Choices.read(choices) if choices is not None else None,
                 sign_in_method=text_of(learned.get("signInMethod")),
-                memory=memory,
             )
             harnesses.append(harness)
     if harnesses or gone:

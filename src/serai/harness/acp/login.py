@@ -16,12 +16,12 @@ from typing import TypeVar
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
-from serai.agents.catalogue.introduction import AgentMemory, Introduction, introduce
+from serai.agents.catalogue.introduction import FILE, AgentMemory, Introduction, introduce
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import SignInWay
-from serai.machine.processes.processes import Processes
+from serai.host.host import Host
 
 LOGIN_METHOD = "serai.login"
 """The id of the method that runs the catalogue's command."""
@@ -48,27 +48,16 @@ class Login:
 
     Args:
         found: The agent, as it is installed here.
-        processes: Starts it.
-        mask: Removes secrets from its output.
-        memory: Keeps its answers for later.
+        host: Starts it, masks its output, and keeps its answers for later.
         method: The agent's method by which someone has signed in before.
     """
 
-    def __init__(
-        self,
-        found: FoundAgent,
-        processes: Processes,
-        *,
-        mask: Callable[[str], str],
-        memory: AgentMemory | None = None,
-        method: str | None = None,
-    ) -> None:
+    def __init__(self, found: FoundAgent, host: Host, *, method: str | None = None) -> None:
         self.method = method
         """The agent's method by which someone has signed in, also in an earlier run of the host."""
         self._found = found
-        self._processes = processes
-        self._mask = mask
-        self._memory = memory
+        self._processes, self._mask = host.processes, host.redactor.redact
+        self._memory = AgentMemory(host.home / FILE)
         self._handshake: Handshake | None = None
         self._refused: LoginStage | None = None
         self._is_in: bool | None = None
@@ -115,8 +104,7 @@ class Login:
 
     async def _heard(self, handshake: Handshake) -> None:
         self._handshake = handshake
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
+        await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
 
     async def refused(self, stage: LoginStage) -> None:
         """Note that the agent wants a person to sign in."""
@@ -129,8 +117,7 @@ class Login:
 
     async def _stands(self, refused: LoginStage | None, *, is_in: bool | None) -> None:
         self._refused, self._is_in = refused, is_in
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
+        await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
 
     async def ask(self, *, once: bool = False) -> Introduction | None:
         """Start the agent and ask it; `None` when that fails, or (`once`) when it was asked before."""
@@ -248,25 +235,17 @@ def ways_in(
         command = list(found.definition.login)
         name, kind = " ".join(command), SignInKind.TERMINAL
         yield SignInWay(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
-    for kind in SignInKind:  # in this order
-        for offered in handshake.auth_methods if handshake is not None else ():
-            if _kind(offered) is kind and (way := _way(offered, kind, found, env, surroundings)) is not None:
-                yield way
-
-
-def _kind(offered: AuthMethod) -> SignInKind | None:
-    if offered.command or offered.type == "terminal":
-        return SignInKind.TERMINAL
-    return {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT}.get(offered.type)
+    offered = handshake.auth_methods if handshake is not None else ()
+    ways = (_way(each, found, env, surroundings) for each in offered)
+    kinds = list(SignInKind)  # in this order
+    yield from sorted(filter(None, ways), key=lambda way: kinds.index(SignInKind(way.method.kind)))
 
 
 def _way(
-    offered: AuthMethod,
-    kind: SignInKind,
-    found: FoundAgent,
-    env: Mapping[str, str],
-    surroundings: Surroundings,
+    offered: AuthMethod, found: FoundAgent, env: Mapping[str, str], surroundings: Surroundings
 ) -> SignInWay | None:
+    kinds = {"agent": SignInKind.AGENT, "env_var": SignInKind.ENVIRONMENT, "terminal": SignInKind.TERMINAL}
+    kind = SignInKind.TERMINAL if offered.command else kinds.get(offered.type)
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
         words = offered.login_command(found.launch.argv if found.launch is not None else ())
@@ -274,7 +253,7 @@ def _way(
         if not argv:
             return None
         env = {**env, **offered.environ}
-    if kind is SignInKind.ENVIRONMENT and not offered.variables:
+    if kind is None or (kind is SignInKind.ENVIRONMENT and not offered.variables):
         return None
     method = SignInMethod(
         id=offered.id,

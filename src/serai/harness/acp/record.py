@@ -72,15 +72,11 @@ def retold(turns: Sequence[Turn]) -> str:
     texts: list[str] = []
     room = _MOST
     for turn in reversed(turns):
-        text = _text_of(turn)
+        said = (part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+        text = f"User: {turn.user_message.text}\n\nYou: {''.join(said) or '[no answer]'}"
         texts.append(text if len(text) <= room else f"{LEFT_OUT}\n\n[…] {text[len(text) - room :]}")
         if len(text) > room:
             break
         room -= len(text)
     about = "[The conversation so far, for your information. Answer the message above, not this.]"
     return "\n\n".join([about, *reversed(texts)])
-
-
-def _text_of(turn: Turn) -> str:
-    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
-    return f"User: {turn.user_message.text}\n\nYou: {answer or '[no answer]'}"

@@ -33,7 +33,7 @@ from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
 from serai.harness.acp.record import LEFT_OUT, AgentRecord, read_records, retold
 from serai.harness.acp.settings import MCP_SERVERS, MODEL, SessionSettings
-from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
+from serai.harness.acp.turn import RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.session.deliveries import user_message
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, directory_of
@@ -52,11 +52,9 @@ _STEERING_METHOD = "_session/steering"
 class AgentProcess(Agent):
     """A running agent, with the client that answers it."""
 
-    client: HostClient | None = None
+    client: HostClient
     work: RunningPrompt | None = None
     """The turn that the items belong to, as far as they were taken. It begins with a mark."""
-    is_replaying: bool = False
-    """True while updates may be history: the agent has opened an earlier session, and has no prompt yet."""
     following: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -129,12 +127,12 @@ class AcpAgentSession(c.BasicSession):
 
     async def resume(self) -> None:
         """Start the agent and open its session, if they are not running."""
-        await self._running_agent()
+        await self._link.get(self._wish)
 
     async def wake(self) -> None:
         """Start the agent for a turn that is about to begin. It never fails: the turn reports the error."""
         with contextlib.suppress(SeraiError):
-            await self._running_agent()
+            await self.resume()
 
     async def fork(self) -> c.AgentSession:
         """Begin another session of the host that continues from here."""
@@ -204,7 +202,7 @@ class AcpAgentSession(c.BasicSession):
         turn = work.turn
         await self._free.wait()  # after a cancelled turn the agent may still be busy, or be ended
         try:
-            opened = await self._running_agent()
+            opened = await self._link.get(self._wish)
         except AgentError as error:
             if self._record.session_id is not None:
                 what = "could not be started again, and its session not be opened"
@@ -271,14 +269,6 @@ class AcpAgentSession(c.BasicSession):
 
     # -- the agent's session -------------------------------------------------------------------------------
 
-    async def _running_agent(self) -> OpenAgent:
-        """Return the running agent with its session.
-
-        Raises:
-            AgentError: It cannot be started.
-        """
-        return await self._link.get(self._wish)
-
     async def _wish(self, running: OpenAgent | None) -> Wanted | None:
         turns = [turn.id for turn in self.seat.turns]
         taken_back = self._record.knows_too_much(turns)
@@ -305,22 +295,19 @@ class AcpAgentSession(c.BasicSession):
 
     async def _start_agent(self) -> AgentProcess:
         model = self.seat.model
-        client = HostClient(self)
         launch = self.harness.found.launching(
             model=model.id if model and self.harness.chooses_model_at_start else None,
             with_mcp=bool(await self._mcp_servers()),
         )
-        process = await AgentProcess.start(
+        return await AgentProcess.start(
             replace(launch, cwd=self.folder),
             self.seat.processes,
-            client=client,
+            client=HostClient(self),
             mask=self.seat.mask,
             warn=self.notices.warn,
             on_stderr=lambda line: _log.debug("%s: %s", self.harness.name, line),
             **self.harness.timeouts,
         )
-        process.client = client
-        return process
 
     async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         directories = texts_of(self.seat.settings.get(ADDITIONAL_DIRECTORIES))
@@ -351,7 +338,6 @@ class AcpAgentSession(c.BasicSession):
         """Store the session's id, tell people, and apply the chosen settings."""
         process, session, way, reason = opened.agent, opened.session, opened.way, opened.reason
         turns = self.seat.turns
-        process.is_replaying = way.knows_past
         if self._record.is_untold and turns and way.knows_past:
             way = OpenWay.RECREATED
             reason = "the one that was made for it before was not told of the conversation"
@@ -395,8 +381,7 @@ class AcpAgentSession(c.BasicSession):
             if self._link.last in (opened, None):
                 self.work = None
                 self._free.set()
-            if process.client is not None:
-                await process.client.close()
+            await process.client.close()
 
     async def _take(self, opened: OpenAgent, item: Item) -> None:
         process = opened.agent
@@ -409,14 +394,12 @@ class AcpAgentSession(c.BasicSession):
             case PromptFailure(error=error):
                 await self._failed(opened, error)
             case Mark(what=RunningPrompt() as begun):
-                process.work, process.is_replaying = begun, False
+                process.work = begun
                 if begun.turn.is_running:
                     await self.notices.tell(begun.turn)
             case _ if work is not None:
                 self._keep(opened.session, item)
                 await work.take(item)
-            case _ if process.is_replaying and isinstance(item, OF_A_TURN):
-                pass  # before any prompt: the agent is late with its history
             case acp.AgentMessageChunk(text=str(text)) | acp.AgentThoughtChunk(text=str(text)):
                 self.notices.overheard(text)
             case _:

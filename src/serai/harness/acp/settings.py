@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from serai.acp.options import Choice, ConfigOption, Modes, read_options
+from serai.acp.options import Choice, ConfigOption, read_options
 from serai.acp.session import AcpSession
 from serai.agents.catalogue.introduction import models_of
 from serai.ahp import types as t
@@ -28,8 +28,6 @@ EFFORT = "effort"
 MODEL = ""
 """The name of the model among the choices. No setting has it."""
 MCP_SERVERS = "mcpServers"
-_MODES = "serai.modes"
-"""Id of the option that stands for the agent's modes, which have a method of their own."""
 
 _OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
@@ -57,18 +55,6 @@ class Choices:
     """The options of a session, with their current values. Modes are an option among them."""
 
     options: tuple[ConfigOption, ...] = ()
-
-    @classmethod
-    def from_session(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
-        """Return the choices of a session. Modes count where no option takes their place."""
-        if modes is None or not modes.available or cls(options).mode_option is not None:
-            return cls(options)
-        choices = [
-            {"value": mode.id, "name": mode.name, "description": mode.description} for mode in modes.available
-        ]
-        about = {"name": "Mode", "description": "How the agent works", "category": "mode"}
-        sent = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
-        return cls((*read_options([sent]), *options))
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
@@ -187,7 +173,7 @@ class SessionSettings:
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """Return what is wrong with settings that someone wants; `None` if they are fine."""
-        choices, now = Choices.from_session(session.modes, session.config_options), self._seat.settings
+        choices, now = Choices(session.config_options), self._seat.settings
         for name, value in wanted.items():
             if name in _OPENING or (name in now and now[name] == value):
                 continue
@@ -198,7 +184,7 @@ class SessionSettings:
     def adopt(self, session: AcpSession) -> None:
         """Adopt the values of a session that was just opened, where nobody has chosen another."""
         self._session = session
-        values = self._take(Choices.from_session(session.modes, session.config_options))
+        values = self._take(Choices(session.config_options))
         if not self._seat.turns:  # it has what all new ones have
             self._harness.learned(self._actual)
         wanted = self._wanted()
@@ -206,7 +192,7 @@ class SessionSettings:
 
     def show(self, session: AcpSession) -> None:
         """Publish changes by the agent. Wishes stand."""
-        choices = Choices.from_session(session.modes, session.config_options)
+        choices = Choices(session.config_options)
         if choices == self._actual:
             return
         old, wished = self._has, {*self._wishes(), self._asked}
@@ -281,7 +267,7 @@ class SessionSettings:
         option, problem = self._actual.named.get(name), self._actual.problem_with(name, value)
         what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
         label = self._harness.found.label
-        if problem is not None:
+        if problem is not None or option is None:
             # Where the model is an argument of the program, it was given when the agent was started.
             if not (is_model and self._harness.chooses_model_at_start):
                 self._warn(
@@ -289,10 +275,7 @@ class SessionSettings:
                 )
             return True
         try:
-            if option is None or option.id == _MODES:
-                await session.set_mode(value)
-            else:
-                await session.set_config_option(option.id, value)
+            await session.set_config_option(option.id, value)
         except AgentError as error:
             if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
                 return False
