@@ -47,10 +47,10 @@ def test_what_is_told_of_a_call_adds_up() -> None:
     ("second", "shown"),
     [
         ({"title": "touch two", "raw_input": TWO}, ("touch two", TWO)),
-        ({"raw_input": TWO}, ("touch one", TWO)),
+        ({"raw_input": TWO}, ("", TWO)),
         ({"title": "touch two"}, ("touch two", None)),
         ({"title": "touch one", "content": [{"type": "content"}]}, ("touch one", None)),
-        ({"locations": []}, ("touch one", None)),
+        ({"locations": []}, ("", None)),
         ({}, ("touch one", ONE)),
     ],
 )
@@ -63,6 +63,19 @@ def test_a_second_question_under_one_id_shows_what_it_asks_about(
     use = calls.ask(told(**second)).call
     assert (use.title, use.input) == shown
     assert bool(use.diffs) is (not second)
+
+
+@pytest.mark.parametrize("second", [True, False])
+def test_each_of_two_questions_under_one_id_has_a_call_of_its_own(second: bool) -> None:
+    calls = ToolCalls()
+    first = allowed(calls, told(title="touch one", raw_input=ONE)).key
+    asked = calls.ask(told(title="touch two", raw_input=TWO)).call.key
+    assert asked != first, "a late yes for the first one is no yes for this one"
+    calls.answer(asked, approved=second)
+    change = calls.update(told(status="completed"))
+    assert {one.key for one in (change.call, *change.ended)} == ({first, asked} if second else {first})
+    assert [one.input for one in calls] == [ONE, TWO]
+    assert calls[asked].stage is (CallStage.CLOSED if second else CallStage.DENIED)
 
 
 @pytest.mark.parametrize("follows", [{"raw_input": ONE}, {"title": "touch one"}, {"tool_kind": "execute"}])

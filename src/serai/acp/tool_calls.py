@@ -1,9 +1,8 @@
 """A pure fold of an agent's updates about tool calls, and of its questions about them, into tool calls.
 
-Updates of a call add up: fields that are missing stay as they were. There are three exceptions. A question
-shows only what it asks about: when an agent asks twice under one id, the second question does not show the
-content of the first. The content of a question is no result of the call. And an id may be used again once
-its call is over: that is another call.
+Updates of a call add up: fields that are missing stay as they were. There are two exceptions. The content of
+a question is no result of the call. And an id may be used again once its call was allowed or is over: that is
+another call, so that a yes for one question never counts for the next, and each shows what it asks about.
 """
 
 from __future__ import annotations
@@ -162,10 +161,6 @@ class AgentToolCall:
         own = self.content if self.before is None else self.before
         if update.content is not None:
             changes |= {"content": tuple(update.content), "before": own}
-        if self.is_allowed and _has_content(update):
-            # It was allowed before, and is asked about again: nothing of the first question may be shown with
-            # the second, which may ask about something else.
-            changes = {"input": None, "locations": (), "content": (), "before": own, **changes}
         begun = self.is_allowed and self.stage is CallStage.RUNNING
         return replace(self, update=update, stage=CallStage.ASKED, has_begun=begun, **changes)
 
@@ -177,6 +172,8 @@ class CallChange(NamedTuple):
     """The call after the step."""
     before: AgentToolCall | None
     """The call before it; `None` when the call is new."""
+    ended: tuple[AgentToolCall, ...] = ()
+    """Earlier calls of the same id that were still running, and end with it."""
 
     @property
     def is_retold(self) -> bool:
@@ -219,16 +216,23 @@ class ToolCalls:
             call = replace(call, has_begun=True)
         elif call.stage is CallStage.STREAMING and call.status != "pending":
             call = replace(call, stage=CallStage.RUNNING)
+        ended: list[AgentToolCall] = []
         if call.status in ENDED and call.stage not in OVER:
             call = replace(call, stage=CallStage.CLOSED)
-        return CallChange(self._keep(call), before)
+            ended = [one for one in self if one.id == call.id and one.key != call.key and one.runs]
+        closed = [self._keep(replace(one, status=call.status, stage=CallStage.CLOSED)) for one in ended]
+        return CallChange(self._keep(call), before, tuple(closed))
 
     def ask(self, update: ToolCallUpdate) -> CallChange:
         """Take a question whether a call may run. `call` in the result is what the question is to show."""
         before = self._find(update.tool_call_id) or self._call_for(update)
-        if before is None or before.stage in OVER:
-            # A new question shows nothing of a call that is over, unless it has no content of its own.
-            call, before = self._begin(update, None if _has_content(update) else before), None
+        asks_anew = _has_content(update)
+        if before is None or before.stage in OVER or (before.is_allowed and asks_anew):
+            # A new question shows nothing of the call before it, unless it has no content of its own.
+            call = self._begin(update, None if asks_anew else before)
+            if before is not None:
+                call = replace(call, kind=before.kind, name=before.name)
+            before = None
         else:
             self._keys[update.tool_call_id] = before.key
             call = before
@@ -252,6 +256,8 @@ class ToolCalls:
             call = replace(call, stage=CallStage.DENIED)
         else:
             call = replace(call, stage=CallStage.RUNNING if call.has_begun else CallStage.TAKEN_BACK)
+        if call.stage in OVER and (running := [one for one in self if one.id == call.id and one.runs]):
+            self._keys[call.id] = running[-1].key  # later updates are about the call that runs
         return self._keep(call)
 
     def end(self, key: str | None = None) -> list[AgentToolCall]:
@@ -285,7 +291,7 @@ class ToolCalls:
         return next((call for call in calls if _is_same(call, update)), None)
 
     def _begin(self, update: CallUpdate, last: AgentToolCall | None) -> AgentToolCall:
-        """Create a call. `last` is the earlier call of the same id, which is over."""
+        """Create a call. `last` is the earlier call of the same id."""
         call_id = update.tool_call_id
         key, number = call_id, 0
         while key in self._calls:

@@ -81,7 +81,8 @@ class TurnCalls:
         elif was is CallStage.RUNNING and change.is_retold and not call.is_allowed:
             await self._run(shown, call)  # with its new title
         if call.stage is CallStage.CLOSED:
-            await self._close(call)
+            for one in (call, *change.ended):
+                await self._close(one)
         elif call.stage is CallStage.ASKED and call.has_begun:
             shown.ahp.begun()
         elif change.before is None or call.results != change.before.results:
