@@ -3,11 +3,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
 
 from serai.serve import Limits
+from serai.serve.door import Strangers
 from serve.conftest import BEARER, listening, soon
 
 SERVER = """
@@ -54,6 +56,27 @@ async def test_who_asks_for_nothing_but_health_is_cut_too() -> None:
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert (await soon(reader.read())).startswith(b"HTTP/1.1 200")
         writer.close()
+
+
+class SlowLine:
+    """A transport that is still sending, the first two times that it is asked."""
+
+    def __init__(self) -> None:
+        self.answers = [1, 1, 0]
+        self.cut = asyncio.Event()
+
+    def get_write_buffer_size(self) -> int:
+        return self.answers.pop(0)
+
+    def abort(self) -> None:
+        self.cut.set()
+
+
+async def test_a_page_on_its_way_over_a_slow_line_is_not_cut_off() -> None:
+    line: Any = SlowLine()
+    Strangers(Limits(handshake_timeout=0.01)).enter(line)
+    await soon(line.cut.wait())
+    assert line.answers == []
 
 
 async def test_the_oldest_stranger_makes_room_and_who_has_a_token_stays() -> None:

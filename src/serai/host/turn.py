@@ -282,13 +282,15 @@ class Turn(SessionView):
         Args:
             name: The tool.
             display_name: The tool, for people.
-            call_id: The call's id, which no other call of the turn has; by default one is made.
+            call_id: The call's id, which no other call of the turn has; by default one is made. Secrets in it
+                are masked.
             client_id: The client that runs the tool.
             meta: The call's `_meta`.
         """
         self._part = None
         self._calls += 1
-        call = self._call(call_id or f"{self.id}-call-{self._calls}", name)
+        call_id = self._core.redactor.redact(call_id) if call_id else f"{self.id}-call-{self._calls}"
+        call = self._call(call_id, name)
         if client_id is not None:
             call.expect_result()
         self._act(

@@ -32,6 +32,8 @@ _BACKLOG = 512
 """Clients that may wait to be accepted."""
 _REST = 0.1
 """Pause after an `accept` that failed, in seconds."""
+_EXTENSIONS = 5
+"""Times that a stranger's time begins anew, while an answer is on its way to it over a slow line."""
 _QUIET = 60.0
 """Least time between two log lines about too many strangers, in seconds."""
 
@@ -51,8 +53,7 @@ class Strangers:
 
     def enter(self, transport: asyncio.Transport) -> None:
         """Add a new connection, which has a limited time to show a token."""
-        loop = asyncio.get_running_loop()
-        self._cuts[transport] = loop.call_later(self._limits.handshake_timeout, self._cut, transport)
+        self._wait(transport, _EXTENSIONS)
         if len(self._cuts) > self._most:
             self.cut_oldest(f"more than {self._most} connections have shown no token")
 
@@ -69,6 +70,16 @@ class Strangers:
         if now >= self._quiet_until:
             self._quiet_until = now + _QUIET
             _log.warning("%s; the oldest of them are cut off", why)
+
+    def _wait(self, transport: asyncio.Transport, extensions: int) -> None:
+        timeout, loop = self._limits.handshake_timeout, asyncio.get_running_loop()
+        self._cuts[transport] = loop.call_later(timeout, self._time_up, transport, extensions)
+
+    def _time_up(self, transport: asyncio.Transport, extensions: int) -> None:
+        if extensions and transport.get_write_buffer_size():
+            self._wait(transport, extensions - 1)
+        else:
+            self._cut(transport)
 
     def _cut(self, transport: asyncio.BaseTransport) -> None:
         self.leave(transport)

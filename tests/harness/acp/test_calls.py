@@ -108,9 +108,12 @@ async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
     assert said(await ended(client, session, turn)) == "yes"
 
 
-async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn, client: Client) -> None:
+@pytest.mark.parametrize("call_id", ["c", "sk-ant-api03-" + "Zk9Qx7Lm2Vt4Rw8Yb1Nc5Hd3Jf6Gs0Pa" * 3])
+async def test_a_second_question_under_one_id_shows_what_it_asks_about(
+    inn: Inn, client: Client, call_id: str
+) -> None:
     session = await inn.begun(client)
-    turn = await begin(client, session, "twice")
+    turn = await begin(client, session, f"twice {call_id}")
     for name in ("one", "two"):
         await client.until(
             lambda name=name: any(
@@ -125,6 +128,7 @@ async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn,
         ("completed", '{"command": "touch one"}'),
         ("completed", '{"command": "touch two"}'),
     }
+    assert all(call_id not in call.tool_call_id for call in calls) is (call_id != "c"), "secrets are masked"
 
 
 def _asked(client: Client, session: str) -> list[Any]:

@@ -154,10 +154,10 @@ def mixed(session: str) -> Any:
     update(session, "agent_message_chunk", content=link)
 
 
-def twice(session: str) -> Any:
+def twice(session: str, call_id: str = "c") -> Any:
     """Asks twice under one id, about two commands, and tells the second one's end."""
     for name in ("one", "two"):
-        call = {"toolCallId": "c", "title": f"touch {name}", "rawInput": {"command": f"touch {name}"}}
+        call = {"toolCallId": call_id, "title": f"touch {name}", "rawInput": {"command": f"touch {name}"}}
         ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-        update(session, "tool_call_update", toolCallId="c", status="in_progress")
-    update(session, "tool_call_update", toolCallId="c", status="completed")
+        update(session, "tool_call_update", toolCallId=call_id, status="in_progress")
+    update(session, "tool_call_update", toolCallId=call_id, status="completed")
