@@ -69,7 +69,7 @@ async def test_a_phone_is_paired_listed_and_revoked(tmp_path: Path) -> None:
         listed = await run("pair", "list", home=tmp_path)
         assert re.fullmatch(r"\w{12}  \S+  reads and answers  My phone\n", listed.out)
         assert (await run("pair", "revoke", "my phone", home=tmp_path)).out == "My phone is revoked.\n"
-        assert (await run("pair", "list", home=tmp_path)).out == "There is none.\n"
+        assert (await run("pair", "list", home=tmp_path)).out == "There are no paired devices.\n"
         again = await run("pair", "revoke", "my phone", home=tmp_path)
         assert (again.code, "there is no device" in again.err) == (1, True)
 

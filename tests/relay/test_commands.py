@@ -35,7 +35,7 @@ async def test_each_command_tells_what_its_method_returned(
         [delivery] = re.findall(r"dlv_\w+", await run("deliveries", "--agent", "@demo"))
         assert "@demo  failed: cancelled" in await run("deliveries", "cancel", delivery)
         assert "@demo  failed: cancelled" in await run("deliveries", "retry", delivery, status=1)
-        assert await run("deliveries", "flush", "@demo") == "There is none.\n"
+        assert await run("deliveries", "flush", "@demo") == "There are no deliveries.\n"
         assert "later" in await run("search", "later")
         assert await run("inbox") == "Nothing waits.\n"
         assert (await run("token", "create", "--for", "ci", "--kind", "service")).startswith("srt_")

@@ -198,7 +198,7 @@ def _room_line(room: c.Room) -> str:
 
 # -- deliveries ------------------------------------------------------------------------------------------
 
-_delivery_lines = each("deliveries", line_of_delivery, "There is none.")
+_delivery_lines = each("deliveries", line_of_delivery, "There are no deliveries.")
 _DELIVERY_VERBS = {
     "retry": "retry a delivery now",
     "cancel": "cancel a delivery",
@@ -344,13 +344,13 @@ async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
         words = [info.id, info.role.value, info.agent, kinds.get(info.agent or "")]
         return "  ".join(filter(None, [*words, f"{info.created_at:%Y-%m-%d}", info.label]))
 
-    show(found, options, each("tokens", line, "There is none."))
+    show(found, options, each("tokens", line, "There are no tokens."))
     return 0
 
 
 def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai webhooks`."""
-    add_relay_command(parser, calling("webhooks.list", each("webhooks", _webhook, "There is none.")))
+    add_relay_command(parser, calling("webhooks.list", each("webhooks", _webhook, "There are no webhooks.")))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
     summary = "have events posted to a URL; the signing secret is shown only now"

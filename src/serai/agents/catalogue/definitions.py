@@ -39,7 +39,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     model_args: tuple[str, ...] = ()
     """Arguments that choose a model at the start, with `{}` in its place."""
     effort_args: tuple[str, ...] = ()
-    """The same for the effort."""
+    """Arguments that choose an effort when the agent starts; `{}` is its name."""
 
     def choosing(self, *, model: str | None = None, effort: str | None = None) -> tuple[str, ...]:
         """Return the arguments that choose model and effort at the start, if there are such.

@@ -213,7 +213,7 @@ class SessionQueue(DeliveryQueue):
             self._wait_for_idle(entry, "the turn ended without a tool call")
 
     def _wait_for_idle(self, entry: Delivery, why: str) -> None:
-        """Let a message wait for idle that waited for a tool call."""
+        """Make a message wait for idle, which has waited for a tool call until now."""
         self.waiting["next-tool-call"] -= 1
         self._hold(_for_idle(entry), why=why)
 
