@@ -181,7 +181,8 @@ async def _list(relay: Relay, options: argparse.Namespace) -> int:
     for one in devices:
         may = "reads and answers" if one.role == Role.RESPONDER else "everything"
         lines.append(f"{one.id}  {one.created_at:%Y-%m-%d}  {may:<17}  {one.label}")
-    show_result(TokensResult(tokens=tuple(devices)), options, lambda _: lines or ["There are no paired devices."])
+    lines = lines or ["There are no paired devices."]
+    show_result(TokensResult(tokens=tuple(devices)), options, lambda _: lines)
     return 0
 
 
