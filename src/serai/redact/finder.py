@@ -66,15 +66,16 @@ def is_quiet(text: str, start: int) -> bool:
 
 def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a text in which a shape may begin, in their order."""
-    edge = len(text) - _DECIDED
-    needs: list[tuple[str, re.Pattern[str]]] = []
-    if edge - start > _FEW:
-        needs = [(c, n) for c, n in _NEEDS if text.find(c, start) >= 0 and n.search(text, start)]
+    edge, first = len(text) - _DECIDED, start
+    needs = [need for need in _NEEDS if text.find(need[0], start) >= 0] if edge - start > _FEW else []
     while edge - start > _FEW:
         stop = min(start + _BLOCK, edge)
         reach = stop + _DECIDED
         if any(text.find(c, start, reach) >= 0 and n.search(text, start, reach) for c, n in needs):
             yield start, stop
+        elif start == first:
+            # A text that begins without shapes has often none at all, and one search of all of it is faster.
+            needs = [(c, n) for c, n in needs if n.search(text, start)]
         start = stop
     yield start, len(text)
 
