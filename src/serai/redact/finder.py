@@ -67,7 +67,9 @@ def is_quiet(text: str, start: int) -> bool:
 def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a text in which a shape may begin, in their order."""
     edge, first = len(text) - _DECIDED, start
-    needs = [need for need in _NEEDS if text.find(need[0], start) >= 0] if edge - start > _FEW else []
+    needs: list[tuple[str, re.Pattern[str]]] = []
+    if edge - start > _FEW:
+        needs = [need for need in _NEEDS if text.find(need[0], start) >= 0]
     while edge - start > _FEW:
         stop = min(start + _BLOCK, edge)
         reach = stop + _DECIDED
