@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from serai.acp.shapes import objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
+from serai.errors import MethodNotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,35 +201,40 @@ class ClientSide:
 
     async def read_text_file(self, request: ReadTextFile, /) -> str:
         """Return the text of a file."""
-        raise NotImplementedError
+        raise _refusal("fs/read_text_file", request)
 
     async def write_text_file(self, request: WriteTextFile, /) -> None:
         """Write a file."""
-        raise NotImplementedError
+        raise _refusal("fs/write_text_file", request)
 
     async def create_terminal(self, request: CreateTerminal, /) -> str:
         """Run a command, and return the id of its terminal without waiting for it."""
-        raise NotImplementedError
+        raise _refusal("terminal/create", request)
 
     async def terminal_output(self, request: TerminalRequest, /) -> TerminalOutput:
         """Return what the command has written so far."""
-        raise NotImplementedError
+        raise _refusal("terminal/output", request)
 
     async def wait_for_terminal_exit(self, request: TerminalRequest, /) -> TerminalExit:
         """Wait for the command's end."""
-        raise NotImplementedError
+        raise _refusal("terminal/wait_for_exit", request)
 
     async def kill_terminal(self, request: TerminalRequest, /) -> None:
         """End the command; the terminal stays."""
-        raise NotImplementedError
+        raise _refusal("terminal/kill", request)
 
     async def release_terminal(self, request: TerminalRequest, /) -> None:
         """End the command if it runs, and drop the terminal."""
-        raise NotImplementedError
+        raise _refusal("terminal/release", request)
 
     async def create_elicitation(self, request: Elicitation, /) -> ElicitationAnswer:
         """Ask the person a question."""
-        raise NotImplementedError
+        raise _refusal("elicitation/create", request)
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
         """Note that the person has done what they were sent to an address for."""
+
+
+def _refusal(method: str, request: object) -> MethodNotFound:
+    del request
+    return MethodNotFound(f"this client does not have {method}")
