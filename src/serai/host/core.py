@@ -23,7 +23,7 @@ from serai.store.contract import Store
 
 
 class HostCore:
-    """What the parts of a host share. `Host` extends it, and describes the arguments.
+    """The base that the parts of a host share. `Host` extends it, and describes the arguments.
 
     The parts know this class alone. What else they use is given to them one by one.
     """

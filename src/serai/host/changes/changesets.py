@@ -73,7 +73,7 @@ def erase_changes(home: Path, session: URI) -> None:
 
 
 class ChangedSession(Protocol):
-    """What changesets use of a session."""
+    """The part of a session that changesets use."""
 
     changes: SessionChanges
 

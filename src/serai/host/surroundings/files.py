@@ -67,7 +67,7 @@ _HOURS = {"quarter": 0.25, "day": 8.0}
 
 
 class FileSession(Protocol):
-    """What the files use of a session."""
+    """The part of a session that files use."""
 
     kept: KeptSession
     questions: Questions
